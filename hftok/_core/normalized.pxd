@@ -1,0 +1,111 @@
+# The exact path's text: a document cut into splits, each with its normalized form and the alignment of every
+# normalized byte to the original. This is the NormalizedString/PreTokenizedString pair of the reference
+# (tokenizer/normalizer.rs, tokenizer/pre_tokenizer.rs) laid out flat: one arena of normalized bytes for the whole
+# document, splits as ranges of it. Kernels that change a split's text append the new text to the arena and move the
+# split there; kernels that only cut it make new ranges.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+cdef enum:
+    PT_OK = 0
+    PT_NO_MEMORY = 1        # -> MemoryError
+    PT_TOO_LONG = 2         # a text of 4 GiB or more on the exact path -> OverflowError
+    PT_PYTHON = 3           # a Python exception is set (only where the GIL is held)
+    PT_PANIC = 4            # the reference would panic here -> ValueError
+
+cdef struct Align:
+    # Original span (bytes, absolute in the document) of one normalized byte.
+    uint32_t start
+    uint32_t end
+
+cdef struct Change:
+    # One code point of a transformation's result, with the reference's `change`: 0 replaces the next old code point,
+    # 1 is new, -n replaces one and drops the n that follow it.
+    uint32_t cp
+    int32_t change
+
+cdef struct Match:
+    # A span of a split's normalized text (bytes, relative to the split), matched by the pattern or lying between.
+    int64_t start
+    int64_t end
+    int32_t is_match
+
+cdef struct Split:
+    int64_t start           # normalized bytes: [start, end) of the arena
+    int64_t end
+    int64_t ostart          # original bytes (absolute): what `offsets_original` gives
+    int64_t oend
+    int64_t token           # id of the added token that this split is, or -1
+    
+cdef struct PreTokenized:
+    const uint8_t *original # borrowed: the document, valid UTF-8
+    int64_t size
+    uint8_t *text           # the arena: normalized bytes ...
+    Align *align            # ... and their alignments
+    int64_t used
+    int64_t capacity
+    Split *splits
+    int64_t n_splits
+    int64_t split_capacity
+    Split *fresh            # the next generation of splits while a split pass runs
+    int64_t n_fresh
+    int64_t fresh_capacity
+    Change *changes         # scratch of the char-wise transformations
+    int64_t n_changes
+    int64_t change_capacity
+    Match *matches          # scratch of the patterns
+    int64_t n_matches
+    int64_t match_capacity
+    int error               # the first PT_* error; kernels do nothing once it is set
+
+ctypedef int (*CharTest)(uint32_t cp) noexcept nogil
+ctypedef uint32_t (*CharMap)(uint32_t cp) noexcept nogil
+
+cdef enum SplitBehavior:
+    REMOVED = 0
+    ISOLATED = 1
+    MERGED_WITH_PREVIOUS = 2
+    MERGED_WITH_NEXT = 3
+    CONTIGUOUS = 4
+
+# Life of a document. pt_init zeroes the struct; pt_reset puts one document into it (one split, the whole text, arena
+# filled with the text and its identity alignment) and keeps the buffers; pt_free releases them.
+cdef void pt_init(PreTokenized *p) noexcept nogil
+cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept nogil
+cdef void pt_free(PreTokenized *p) noexcept nogil
+cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil           # arena room; 0 or an error
+cdef int pt_push_change(PreTokenized *p, uint32_t cp, int32_t change) noexcept nogil
+cdef int pt_push_match(PreTokenized *p, int64_t start, int64_t end, int is_match) noexcept nogil
+
+# Split passes: begin, then for each old split push what it becomes, then end. Splits that are added tokens are passed
+# through by the caller; empty pieces are dropped by pt_push_split (reference: PreTokenizedString::split).
+cdef void pt_begin_splits(PreTokenized *p) noexcept nogil
+cdef int pt_push_split(PreTokenized *p, const Split *s) noexcept nogil
+cdef void pt_end_splits(PreTokenized *p) noexcept nogil
+# NormalizedString::slice by a normalized range relative to the split.
+cdef Split pt_slice(PreTokenized *p, const Split *s, int64_t start, int64_t end) noexcept nogil
+# NormalizedString::split: p.matches covers the split's text; applies the behaviour and pushes the pieces.
+cdef int pt_split_by_matches(PreTokenized *p, const Split *s, int behavior) noexcept nogil
+# Matches of a one-code-point test (Pattern for Fn(char) -> bool) over the split's text into p.matches.
+cdef int pt_match_chars(PreTokenized *p, const Split *s, CharTest test) noexcept nogil
+# Matches of a literal (Pattern for &str; an empty literal matches nothing).
+cdef int pt_match_literal(PreTokenized *p, const Split *s, const uint8_t *literal, int64_t size) noexcept nogil
+cdef void pt_invert_matches(PreTokenized *p) noexcept nogil
+
+# Transformations of one split, in place (reference: the NormalizedString methods of the same names).
+cdef int ns_transform(PreTokenized *p, Split *s, int64_t initial_offset) noexcept nogil   # Range::Original(..), p.changes
+cdef int ns_transform_range(PreTokenized *p, Split *s, int64_t start, int64_t end, int64_t initial_offset) noexcept nogil
+cdef int ns_nfd(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_nfkd(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_nfc(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_nfkc(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil
+cdef int ns_map(PreTokenized *p, Split *s, CharMap f) noexcept nogil
+cdef int ns_lowercase(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_uppercase(PreTokenized *p, Split *s) noexcept nogil
+cdef int ns_strip(PreTokenized *p, Split *s, int left, int right) noexcept nogil
+cdef int ns_prepend(PreTokenized *p, Split *s, const uint8_t *text, int64_t size) noexcept nogil
+cdef int ns_append(PreTokenized *p, Split *s, const uint8_t *text, int64_t size) noexcept nogil
+cdef int ns_replace(PreTokenized *p, Split *s, const uint8_t *content, int64_t size) noexcept nogil   # p.matches
+# NormalizedString::convert_offsets(Range::Normalized(start..end)) to absolute original bytes; where the reference
+# returns None the token's own offsets are kept relative, as PreTokenizedString::into_encoding does.
+cdef void ns_original_span(PreTokenized *p, const Split *s, int64_t start, int64_t end, int64_t *ostart, int64_t *oend) noexcept nogil

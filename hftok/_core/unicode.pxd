@@ -1,0 +1,35 @@
+# Unicode as the reference has it: classes and mappings of every code point, from unicode_tables.h, which
+# tools/unicode_tables.py makes by probing the pinned reference on every code point. Several libraries of different
+# Unicode versions meet in the reference; each class below names the one it stands for.
+from libc.stdint cimport uint8_t, uint32_t
+
+cdef extern from "unicode_tables.h" nogil:
+    # Bits of uc_props(cp).
+    enum:
+        UC_WHITESPACE       # Rust char::is_whitespace (White_Space), also regex \s
+        UC_NUMERIC          # Rust char::is_numeric (Nd, Nl, No)
+        UC_PUNCTUATION      # is_ascii_punctuation or unicode_categories is_punctuation (Bert, Punctuation pre-tokenizers)
+        UC_OTHER            # unicode_categories is_other (BertNormalizer's control characters, \t \n \r not excepted here)
+        UC_MARK_NONSPACING  # unicode_categories is_mark_nonspacing (BertNormalizer strip_accents)
+        UC_COMBINING_MARK   # unicode_normalization_alignments is_combining_mark (StripAccents)
+        UC_WORD             # \w of the regex crate (Whitespace pre-tokenizer, single_word added tokens)
+        UC_CHINESE          # BertNormalizer's is_chinese_char
+    uint32_t uc_props(uint32_t cp)
+    # General category as Oniguruma's \p{..} sees it (patterns of Split and Replace): one of UC_GC_*.
+    enum:
+        UC_GC_CN, UC_GC_LU, UC_GC_LL, UC_GC_LT, UC_GC_LM, UC_GC_LO, UC_GC_MN, UC_GC_MC, UC_GC_ME, UC_GC_ND, UC_GC_NL, UC_GC_NO
+        UC_GC_PC, UC_GC_PD, UC_GC_PS, UC_GC_PE, UC_GC_PI, UC_GC_PF, UC_GC_PO, UC_GC_SM, UC_GC_SC, UC_GC_SK, UC_GC_SO
+        UC_GC_ZS, UC_GC_ZL, UC_GC_ZP, UC_GC_CC, UC_GC_CF, UC_GC_CS, UC_GC_CO
+    int uc_onig_category(uint32_t cp)
+    int uc_onig_space(uint32_t cp)       # \s of Oniguruma
+    int uc_onig_word(uint32_t cp)        # \w of Oniguruma
+    int uc_onig_han(uint32_t cp)         # \p{Han} of Oniguruma
+    int uc_script(uint32_t cp)           # script of the UnicodeScripts pre-tokenizer (its own table, before fixing)
+    # Mappings: number of code points written to out (room for 18).
+    int uc_lower(uint32_t cp, uint32_t *out)
+    int uc_upper(uint32_t cp, uint32_t *out)
+    int uc_decompose(uint32_t cp, uint32_t *out)          # full canonical decomposition, Hangul included
+    int uc_decompose_compat(uint32_t cp, uint32_t *out)   # full compatibility decomposition
+    int uc_ccc(uint32_t cp)                               # canonical combining class
+    uint32_t uc_compose(uint32_t a, uint32_t b)           # primary composite of a b, Hangul included; 0 if none
+    int uc_stable(uint32_t cp)           # bit 0: NFD leaves it alone, 1: NFKD, 2: NFC quick check yes, 3: NFKC quick check yes
