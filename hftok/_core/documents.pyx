@@ -1,0 +1,80 @@
+"""The texts of one call, as pointers, without a Python object per text once they are collected.
+
+ASCII strings (and bytes of files) are read in place. Other strings are transcoded to UTF-8 by the thread that encodes them,
+into its own buffer: asking the string itself for UTF-8 would hold the GIL and leave a copy attached to every text.
+"""
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object o)
+
+cdef extern from "transcode.h" nogil:
+    int64_t ht_from_latin1(const uint8_t *s, int64_t n, uint8_t *out)
+    int64_t ht_from_ucs2(const uint16_t *s, int64_t n, uint8_t *out)
+    int64_t ht_from_ucs4(const uint32_t *s, int64_t n, uint8_t *out)
+
+
+cdef class Documents:
+    def __cinit__(self):
+        self.docs = NULL
+        self.n = self.capacity = self.bytes = 0
+
+    def __dealloc__(self):
+        free(self.docs)
+
+    cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1:
+        cdef int64_t capacity
+        cdef Doc *docs
+        if self.n == self.capacity:
+            capacity = self.capacity * 2 if self.capacity else 16
+            docs = <Doc *>realloc(self.docs, <size_t>capacity * sizeof(Doc))
+            if docs == NULL:
+                raise MemoryError("no memory for the list of documents")
+            self.docs = docs
+            self.capacity = capacity
+        self.docs[self.n].data = data
+        self.docs[self.n].size = size
+        self.docs[self.n].kind = kind
+        self.n += 1
+        self.bytes += size
+        return 0
+
+    cdef int add_str(self, object text) except -1:
+        """One Python str, which must stay alive as long as this object (see `keep`)."""
+        cdef int kind
+        cdef int64_t size = PyUnicode_GET_LENGTH(text)
+        if PyUnicode_IS_COMPACT_ASCII(text):
+            return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_UTF8)
+        kind = PyUnicode_KIND(text)
+        self.bytes += size * (kind - 1)
+        return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4)
+
+
+cdef const uint8_t *doc_text(const Doc *d, uint8_t **buffer, int64_t *capacity, int64_t *size, int *error) noexcept nogil:
+    cdef int64_t need, n
+    cdef uint8_t *p
+    if d.kind == DOC_UTF8:
+        size[0] = d.size
+        return d.data
+    need = d.size * (2 if d.kind == DOC_LATIN1 else 3 if d.kind == DOC_UCS2 else 4) + 16
+    if need > capacity[0]:
+        p = <uint8_t *>realloc(buffer[0], <size_t>need)
+        if p == NULL:
+            error[0] = DOC_ERR_MEMORY
+            return NULL
+        buffer[0] = p
+        capacity[0] = need
+    p = buffer[0]
+    if d.kind == DOC_LATIN1:
+        n = ht_from_latin1(d.data, d.size, p)
+    elif d.kind == DOC_UCS2:
+        n = ht_from_ucs2(<const uint16_t *>d.data, d.size, p)
+    else:
+        n = ht_from_ucs4(<const uint32_t *>d.data, d.size, p)
+    if n < 0:
+        error[0] = DOC_ERR_SURROGATE
+        return NULL
+    size[0] = n
+    return p
