@@ -25,5 +25,6 @@ cdef class AddedMatcher:
     cdef Matcher m
     cdef readonly int64_t size
     cdef readonly list patterns
+    cdef _flatten(self, dump)
     cdef readonly bint takes_blanks          # lstrip or rstrip anywhere
     cdef readonly bint holds_blanks          # white space inside a pattern

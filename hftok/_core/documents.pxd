@@ -35,9 +35,11 @@ cdef class Documents:
     cdef int add_str(self, object text) except -1
     cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1
 
-# Text of a document as UTF-8: its own bytes, or `buffer` (grown as needed) with the transcoded text. NULL: error[0] is
-# DOC_ERR_MEMORY, or DOC_ERR_SURROGATE.
 cdef enum:
     DOC_ERR_MEMORY = 1
     DOC_ERR_SURROGATE = 2
-cdef const uint8_t *doc_text(const Doc *d, uint8_t **buffer, int64_t *capacity, int64_t *size, int *error) noexcept nogil
+
+# Text of a document (or of its bytes [start, end), end >= 0) as UTF-8: its own bytes, or `buffer` (grown as needed) with the
+# transcoded or repaired text. NULL: error[0] says why.
+cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, uint8_t **buffer, int64_t *capacity, int64_t *size,
+                             int *error) noexcept nogil

@@ -7,6 +7,8 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 
+from hftok._core.utf8 cimport utf8_repair, utf8_repaired_size, utf8_valid_prefix
+
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object o)
 
@@ -52,13 +54,25 @@ cdef class Documents:
         return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4)
 
 
-cdef const uint8_t *doc_text(const Doc *d, uint8_t **buffer, int64_t *capacity, int64_t *size, int *error) noexcept nogil:
-    cdef int64_t need, n
+cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, uint8_t **buffer, int64_t *capacity, int64_t *size,
+                             int *error) noexcept nogil:
+    cdef const uint8_t *data = d.data
+    cdef int64_t need, n = d.size, valid = 0
     cdef uint8_t *p
+    if end >= 0:
+        data += start
+        n = end - start
     if d.kind == DOC_UTF8:
-        size[0] = d.size
-        return d.data
-    need = d.size * (2 if d.kind == DOC_LATIN1 else 3 if d.kind == DOC_UCS2 else 4) + 16
+        size[0] = n
+        return data
+    if d.kind == DOC_RAW:
+        valid = utf8_valid_prefix(data, n)
+        if valid == n:
+            size[0] = n
+            return data
+        need = utf8_repaired_size(data, n)
+    else:
+        need = n * (2 if d.kind == DOC_LATIN1 else 3 if d.kind == DOC_UCS2 else 4) + 16
     if need > capacity[0]:
         p = <uint8_t *>realloc(buffer[0], <size_t>need)
         if p == NULL:
@@ -67,12 +81,14 @@ cdef const uint8_t *doc_text(const Doc *d, uint8_t **buffer, int64_t *capacity, 
         buffer[0] = p
         capacity[0] = need
     p = buffer[0]
-    if d.kind == DOC_LATIN1:
-        n = ht_from_latin1(d.data, d.size, p)
+    if d.kind == DOC_RAW:
+        n = utf8_repair(data, n, p)
+    elif d.kind == DOC_LATIN1:
+        n = ht_from_latin1(data, n, p)
     elif d.kind == DOC_UCS2:
-        n = ht_from_ucs2(<const uint16_t *>d.data, d.size, p)
+        n = ht_from_ucs2(<const uint16_t *>data, n, p)
     else:
-        n = ht_from_ucs4(<const uint32_t *>d.data, d.size, p)
+        n = ht_from_ucs4(<const uint32_t *>data, n, p)
     if n < 0:
         error[0] = DOC_ERR_SURROGATE
         return NULL

@@ -26,6 +26,7 @@ cdef class WorkerBox:
     cdef int64_t budget
     cdef int64_t generation
     cdef bint seeded
+    cdef int prepare(self, int64_t budget) except -1
 
 cdef class Affix:
     cdef uint32_t *data
@@ -59,6 +60,8 @@ cdef class Engine:
     cdef bint has_prototype
     cdef readonly str tier
     cdef readonly str why_exact
+    cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)
+    cdef int _make_prototype(self) except -1
     cdef WorkerBox checkout(self, int threads)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1

@@ -369,7 +369,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
                 free(units)
                 raise MemoryError("no memory for the work units")
             units = grown
-        if i == documents.n or size >= target or (cut and documents.docs[i].kind == DOC_UTF8 and documents.docs[i].size > 2 * target):
+        if i == documents.n or size >= target or (cut and _in_place(&documents.docs[i]) and documents.docs[i].size > 2 * target):
             if i > first:
                 units[n].first = first
                 units[n].last = i
@@ -382,7 +382,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
         if i == documents.n:
             break
         d = &documents.docs[i]
-        if cut and d.kind == DOC_UTF8 and d.size > 2 * target:
+        if cut and _in_place(d) and d.size > 2 * target:
             start = 0
             while start < d.size:
                 stop = start + target
@@ -410,6 +410,10 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
             size += d.size + 64
     call.units = units
     return n
+
+
+cdef inline bint _in_place(const Doc *d) noexcept nogil:
+    return d.kind == DOC_UTF8 or d.kind == DOC_RAW
 
 
 cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t size) noexcept nogil:
@@ -450,13 +454,10 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     w.word = 0
     for d in range(u.first, u.last):
         size = 0
-        text = doc_text(&call.docs[d], &c.buffer, &c.buffer_size, &size, &error)
-        if text == NULL and error:
+        text = doc_text(&call.docs[d], u.start, u.end, &c.buffer, &c.buffer_size, &size, &error)
+        if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
-        if u.end >= 0:
-            text += u.start
-            size = u.end - u.start
         if call.exact or not _scan_document(call, w, text, size, d, u.finishes, &error):
             if error == 0:
                 error = w.kernels.flush(w)

@@ -11,7 +11,7 @@ Without OpenMP (`HAVE_OPENMP` false) everything runs on the calling thread, with
 import os
 import sys
 
-from cython.parallel cimport parallel, prange
+from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 cdef extern from *:
