@@ -331,6 +331,8 @@ cdef Encoding merge_two(Encoding a, Encoding b, bint growing_offsets):
     # met keeps its own pieces, the results have overflowing pieces of their own.
     cdef Encoding result, x, y
     cdef list overflow = []
+    if a.n == 0 and a.overflow is None and a.n_ranges == 0:
+        return encoding_copy(b)
     Py_EnterRecursiveCall(" while merging overflowing encodings")
     try:
         if a.overflow is not None:
@@ -351,11 +353,30 @@ cdef Encoding merge_two(Encoding a, Encoding b, bint growing_offsets):
 
 cdef Encoding encoding_merge(list parts, bint growing_offsets):
     cdef Encoding part, result
-    for part in parts:
+    cdef Py_ssize_t i, at = -1, with_pieces = 0
+    cdef list overflow, others
+    if len(parts) == 1:
+        return encoding_copy(<Encoding>parts[0])
+    for i, part in enumerate(parts):
         if part.overflow is not None:
-            break
-    else:
+            with_pieces += 1
+            at = i
+    if with_pieces == 0:
         return encoding_join(parts, growing_offsets)
+    if with_pieces == 1:
+        # What merging two by two comes to when only one part has pieces: each piece in the part's place.
+        overflow = []
+        others = parts[:]
+        Py_EnterRecursiveCall(" while merging overflowing encodings")
+        try:
+            for part in (<Encoding>parts[at]).overflow:
+                others[at] = part
+                overflow.append(encoding_merge(others, growing_offsets))
+        finally:
+            Py_LeaveRecursiveCall()
+        result = encoding_join(parts, growing_offsets)
+        encoding_set_overflowing(result, overflow)
+        return result
     result = encoding_join([], growing_offsets)
     for part in parts:
         result = merge_two(result, part, growing_offsets)

@@ -16,14 +16,22 @@ U64 = 2**64 - 1
 
 
 def seeded(max_examples: int = 100) -> settings:
-    """Hypothesis settings of these tests: the same examples on every run, no time limit for one, nothing written."""
+    """Hypothesis settings of these tests: the same examples on every run, no time limit for one, nothing written.
+    HFTOK_EXAMPLES=20 in the environment runs twenty times as many, other ones every time."""
+    times = int(os.environ.get("HFTOK_EXAMPLES", "1"))
     return settings(
-        max_examples=max_examples, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=max_examples * times,
+        derandomize=times == 1,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
     )
 
 
 TOKEN = st.one_of(
-    st.sampled_from(["a", "##b", "Ġ", "Ġa", "ĠĠ", "Ġ a ", " ", "\u3000x\u00a0", "é", "日本", "\U0001f600", "[PAD]", ""]),
+    st.sampled_from(
+        ["a", "##b", "Ġ", "Ġa", "ĠĠ", "Ġ a ", " ", "\u3000x\u00a0", "é", "日本", "\U0001f600", "[PAD]", ""]
+    ),
     st.text(alphabet='ab Ġ"\\/\x00\x1f\n\r\t\b\f\x7f\u2028é\U0001f600', max_size=4),
 )
 
@@ -40,7 +48,9 @@ def states(draw: Any, max_len: int = 9, depth: int = 1, big: bool = False) -> di
     top = U64 if big else 12
     cuts = sorted(draw(st.lists(st.integers(0, n), min_size=4, max_size=4)))
     ranges = {}
-    for seq, (start, stop) in zip(draw(st.sampled_from([(), (0,), (1,), (0, 1), (2, 0), (1, 0)])), (cuts[:2], cuts[2:]), strict=False):
+    for seq, (start, stop) in zip(
+        draw(st.sampled_from([(), (0,), (1,), (0, 1), (2, 0), (1, 0)])), (cuts[:2], cuts[2:]), strict=False
+    ):
         ranges[str(seq)] = {"start": start, "end": stop}
     return {
         "ids": column(st.integers(0, 2**32 - 1 if big else 300)),
@@ -119,3 +129,24 @@ def same(mine: Any, theirs: Any) -> bool:
     if theirs == "panic":
         return isinstance(mine, tuple) and mine[0] is ValueError and len(mine[1].split()) > 5
     return mine == theirs
+
+
+def base_state(n: int = 4, **changes: Any) -> dict[str, Any]:
+    """A plain state of n tokens, one word and one character each."""
+    state: dict[str, Any] = {
+        "ids": list(range(n)),
+        "type_ids": [0] * n,
+        "tokens": [f"t{i}" for i in range(n)],
+        "words": list(range(n)),
+        "offsets": [[i, i + 1] for i in range(n)],
+        "special_tokens_mask": [0] * n,
+        "attention_mask": [1] * n,
+        "overflowing": [],
+        "sequence_ranges": {},
+    }
+    return state | changes
+
+
+def check(mine: Encoding, theirs: Any) -> None:
+    assert view(mine) == view(theirs)
+    assert fields(mine) == fields(theirs)

@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from encoding_cases import U64, both, fields, from_reference, outcome, raw, same, seeded, states, view
+from encoding_cases import (
+    U64,
+    base_state,
+    both,
+    check,
+    fields,
+    from_reference,
+    outcome,
+    raw,
+    same,
+    seeded,
+    states,
+    view,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, processors
@@ -17,11 +30,6 @@ from tokenizers import models, pre_tokenizers, processors
 from hftok.encoding import Encoding
 
 PANIC = "panic"
-
-
-def check(mine: Encoding, theirs: Any) -> None:
-    assert view(mine) == view(theirs)
-    assert fields(mine) == fields(theirs)
 
 
 @seeded()
@@ -73,7 +81,11 @@ def test_word_to_tokens_stops_at_the_first_greater_word() -> None:
 def test_token_to_sequence_answers_one_past_the_end() -> None:
     # encoding.rs, token_to_sequence: compares with `>`
     mine, theirs = both(base_state(2))
-    assert [mine.token_to_sequence(i) for i in range(4)] == [theirs.token_to_sequence(i) for i in range(4)] == [0, 0, 0, None]
+    assert (
+        [mine.token_to_sequence(i) for i in range(4)]
+        == [theirs.token_to_sequence(i) for i in range(4)]
+        == [0, 0, 0, None]
+    )
     assert mine.token_to_chars(2) is theirs.token_to_chars(2) is None
 
 
@@ -89,7 +101,14 @@ def test_overlapping_sequence_ranges_answer_the_lowest_sequence() -> None:
 
 
 def test_ranges_outside_the_encoding() -> None:
-    for ranges in ({"0": [5, 7]}, {"0": [1, 0]}, {"0": [0, 3]}, {"1": [0, 9]}, {"1": [0, 1], "0": [0, 9]}, {"7": [0, 1]}):
+    for ranges in (
+        {"0": [5, 7]},
+        {"0": [1, 0]},
+        {"0": [0, 3]},
+        {"1": [0, 9]},
+        {"1": [0, 1], "0": [0, 9]},
+        {"7": [0, 1]},
+    ):
         state = base_state(2)
         state["sequence_ranges"] = {k: {"start": a, "end": b} for k, (a, b) in ranges.items()}
         mine, theirs = both(state)
@@ -162,21 +181,6 @@ def test_sequences_of_operations(state: dict[str, Any], operations: list[Any]) -
         assert fields(mine) == fields(theirs), operation
 
 
-def base_state(n: int = 4, **changes: Any) -> dict[str, Any]:
-    state: dict[str, Any] = {
-        "ids": list(range(n)),
-        "type_ids": [0] * n,
-        "tokens": [f"t{i}" for i in range(n)],
-        "words": list(range(n)),
-        "offsets": [[i, i + 1] for i in range(n)],
-        "special_tokens_mask": [0] * n,
-        "attention_mask": [1] * n,
-        "overflowing": [],
-        "sequence_ranges": {},
-    }
-    return state | changes
-
-
 def test_truncate_keeps_the_whole_encoding_when_the_length_is_zero() -> None:
     mine, theirs = both(base_state(3, overflowing=[base_state(1)]))
     for e in (mine, theirs):
@@ -195,7 +199,22 @@ class Index:
         return self.value
 
 
-BAD_INTEGERS = [-1, 2**32, 2**63, 2**64, -(2**70), 1.0, "a", None, True, Index(1), np.int64(2), np.float32(1), b"a", [1]]
+BAD_INTEGERS = [
+    -1,
+    2**32,
+    2**63,
+    2**64,
+    -(2**70),
+    1.0,
+    "a",
+    None,
+    True,
+    Index(1),
+    np.int64(2),
+    np.float32(1),
+    b"a",
+    [1],
+]
 
 
 @pytest.mark.parametrize("value", BAD_INTEGERS, ids=repr)
@@ -274,8 +293,20 @@ def test_integer_arguments(value: Any) -> None:
 def test_wrong_arguments(method: str, args: Any, kwargs: Any) -> None:
     mine, theirs = both(base_state(4))
     before = fields(mine)
-    got = outcome(lambda: fields(getattr(mine, method)(*args, **kwargs)) if method == "merge" else getattr(mine, method)(*args, **kwargs))
-    want = outcome(lambda: fields(getattr(theirs, method)(*args, **kwargs)) if method == "merge" else getattr(theirs, method)(*args, **kwargs))
+    got = outcome(
+        lambda: (
+            fields(getattr(mine, method)(*args, **kwargs))
+            if method == "merge"
+            else getattr(mine, method)(*args, **kwargs)
+        )
+    )
+    want = outcome(
+        lambda: (
+            fields(getattr(theirs, method)(*args, **kwargs))
+            if method == "merge"
+            else getattr(theirs, method)(*args, **kwargs)
+        )
+    )
     if isinstance(want, tuple) and ("positional" in want[1] or "unexpected" in want[1]):
         assert got[0] is want[0] is TypeError  # the sentence about the signature is Cython's
     else:
@@ -288,9 +319,19 @@ def test_merge_takes_sequences_only() -> None:
     assert fields(Encoding.merge((mine, mine))) == fields(tokenizers.Encoding.merge((theirs, theirs)))
     assert fields(Encoding.merge([mine] * 3, False)) == fields(tokenizers.Encoding.merge([theirs] * 3, False))
     for bad in (iter, lambda e: {e: 1}, lambda e: (x for x in [e]), set):
-        got = outcome(lambda: Encoding.merge(bad([mine] if bad is not None else mine)) if bad in (iter, set) else Encoding.merge(bad(mine)))  # noqa: B023
+        got = outcome(
+            lambda: (
+                Encoding.merge(bad([mine] if bad is not None else mine))
+                if bad in (iter, set)
+                else Encoding.merge(bad(mine))
+            )
+        )  # noqa: B023
         want = outcome(
-            lambda: tokenizers.Encoding.merge(bad([theirs])) if bad in (iter, set) else tokenizers.Encoding.merge(bad(theirs))  # noqa: B023
+            lambda: (
+                tokenizers.Encoding.merge(bad([theirs]))
+                if bad in (iter, set)
+                else tokenizers.Encoding.merge(bad(theirs))
+            )  # noqa: B023
         )
         assert got == want
 
@@ -326,7 +367,9 @@ def test_words_is_deprecated() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         assert mine.words == theirs.words == [0, 1]
-    assert [(w.category, str(w.message), w.filename) for w in seen][0] == [(w.category, str(w.message), w.filename) for w in seen][1]
+    assert [(w.category, str(w.message), w.filename) for w in seen][0] == [
+        (w.category, str(w.message), w.filename) for w in seen
+    ][1]
     assert seen[0].category is DeprecationWarning
     assert seen[0].lineno == seen[1].lineno
     with warnings.catch_warnings():
@@ -339,7 +382,7 @@ def test_object_protocol() -> None:
     mine, theirs = both(base_state(2))
     for e in (mine, theirs):
         assert e != both(base_state(2))[0]
-        assert e == e  # noqa: PLR0124
+        assert e == e
         assert hash(e) == hash(e)
         with pytest.raises(TypeError):
             e[0]
@@ -368,7 +411,17 @@ def test_object_protocol() -> None:
 
 def test_properties_are_fresh_lists() -> None:
     mine, theirs = both(base_state(2, overflowing=[base_state(1)]))
-    for name in ("ids", "type_ids", "tokens", "offsets", "attention_mask", "special_tokens_mask", "word_ids", "sequence_ids", "overflowing"):
+    for name in (
+        "ids",
+        "type_ids",
+        "tokens",
+        "offsets",
+        "attention_mask",
+        "special_tokens_mask",
+        "word_ids",
+        "sequence_ids",
+        "overflowing",
+    ):
         for e in (mine, theirs):
             getattr(e, name).clear()
             assert getattr(e, name)
@@ -404,8 +457,22 @@ BAD_STATES: list[Any] = [
     ("overflowing", [{}]),
     ("sequence_ranges", []),
     ("sequence_ranges", None),
-    *[("sequence_ranges", {k: {"start": 0, "end": 0}}) for k in ("01", "-1", "a", "1.0", "18446744073709551616", " 1", "+1", "", "1 ")],
-    *[("sequence_ranges", {"0": r}) for r in ({"start": 1}, {"start": 1, "end": 1, "x": 3}, [1], [1, 2, 3], {"start": -1, "end": 1}, {"start": 1.0, "end": 1}, None)],
+    *[
+        ("sequence_ranges", {k: {"start": 0, "end": 0}})
+        for k in ("01", "-1", "a", "1.0", "18446744073709551616", " 1", "+1", "", "1 ")
+    ],
+    *[
+        ("sequence_ranges", {"0": r})
+        for r in (
+            {"start": 1},
+            {"start": 1, "end": 1, "x": 3},
+            [1],
+            [1, 2, 3],
+            {"start": -1, "end": 1},
+            {"start": 1.0, "end": 1},
+            None,
+        )
+    ],
 ]
 
 
@@ -420,7 +487,19 @@ def test_bad_states_are_refused(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"x", b"{}", b"null", b"[]", b"1", raw(base_state(0)) + b" x", raw(base_state(0))[:-1], b'{"ids":["\xff"]}', b"\xff"]
+    "data",
+    [
+        b"",
+        b"x",
+        b"{}",
+        b"null",
+        b"[]",
+        b"1",
+        raw(base_state(0)) + b" x",
+        raw(base_state(0))[:-1],
+        b'{"ids":["\xff"]}',
+        b"\xff",
+    ],
 )
 def test_bad_json_is_refused(data: bytes) -> None:
     mine, theirs = both(base_state(1))
@@ -431,7 +510,11 @@ def test_bad_json_is_refused(data: bytes) -> None:
     for name in list(state):
         if name != "ids":
             smaller = raw({k: v for k, v in state.items() if k != name})
-            assert outcome(lambda: mine.__setstate__(smaller))[0] is outcome(lambda: theirs.__setstate__(smaller))[0] is Exception  # noqa: B023
+            assert (
+                outcome(lambda: mine.__setstate__(smaller))[0]
+                is outcome(lambda: theirs.__setstate__(smaller))[0]
+                is Exception
+            )  # noqa: B023
 
 
 def test_states_that_serde_takes() -> None:
@@ -555,7 +638,9 @@ def test_built_from_arrays(state: dict[str, Any]) -> None:
 
 
 def test_real_encodings() -> None:
-    tokenizer = tokenizers.Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2, "b": 3, "[CLS]": 4, "[SEP]": 5}, unk_token="[UNK]"))
+    tokenizer = tokenizers.Tokenizer(
+        models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2, "b": 3, "[CLS]": 4, "[SEP]": 5}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 5), ("[CLS]", 4))
     tokenizer.enable_truncation(8, stride=1)
@@ -568,4 +653,7 @@ def test_real_encodings() -> None:
             assert mine.token_to_sequence(i) == theirs.token_to_sequence(i)
             assert mine.char_to_word(i, 1) == theirs.char_to_word(i, 1)
             assert mine.word_to_chars(i, 1) == theirs.word_to_chars(i, 1)
-    assert json.loads(mine.__getstate__())["sequence_ranges"] == {"0": {"start": 1, "end": 1}, "1": {"start": 2, "end": 3}}
+    assert json.loads(mine.__getstate__())["sequence_ranges"] == {
+        "0": {"start": 1, "end": 1},
+        "1": {"start": 2, "end": 3},
+    }
