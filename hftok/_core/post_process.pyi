@@ -8,10 +8,15 @@ class PostProcessorProgram:
     spec: Spec | None
     def __init__(self, spec: Spec | None) -> None: ...
     def added_tokens(self, is_pair: bool) -> int: ...
-    def process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding: ...
+    def process(
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding: ...
 
 def process(
-    spec: Spec | PostProcessorProgram | None, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    spec: Spec | PostProcessorProgram | None,
+    encoding: Encoding,
+    pair: Encoding | None = None,
+    add_special_tokens: bool = True,
 ) -> Encoding: ...
 def truncate_encodings(
     encoding: Encoding, pair: Encoding | None, truncation: tuple[int, int, str, str] | dict[str, Any]

@@ -112,10 +112,10 @@ def view(encoding: Any, depth: int = 2) -> dict[str, Any]:
     return result
 
 
-def outcome(function: Any) -> Any:
+def outcome(function: Any, *args: Any) -> Any:
     """The answer, or the type and text of the exception; a panic of the reference is a ValueError of hftok."""
     try:
-        return function()
+        return function(*args)
     except Exception as error:
         return type(error), str(error), getattr(error, "__notes__", [])
     except BaseException as error:

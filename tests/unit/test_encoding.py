@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ def test_ranges_outside_the_encoding() -> None:
         for read in (
             lambda e: e.sequence_ids,
             lambda e: e.n_sequences,
-            lambda e: len(ranges) == 1 and [e.token_to_sequence(i) for i in range(9)],  # noqa: B023
+            lambda e: e.n_sequences == 1 and [e.token_to_sequence(i) for i in range(9)],
             lambda e: [e.token_to_word(i) for i in range(9)],
             lambda e: [e.token_to_chars(i) for i in range(9)],
             lambda e: [e.word_to_tokens(i, s) for i in range(3) for s in range(3)],
@@ -123,7 +124,7 @@ def test_ranges_outside_the_encoding() -> None:
             lambda e: [e.char_to_token(i, s) for i in range(3) for s in range(3)],
             lambda e: [e.char_to_word(i, s) for i in range(3) for s in range(3)],
         ):
-            assert same(outcome(lambda: read(mine)), outcome(lambda: read(theirs))), ranges  # noqa: B023
+            assert same(outcome(read, mine), outcome(read, theirs)), ranges
 
 
 OPERATION = st.one_of(
@@ -171,8 +172,8 @@ def apply(cls: Any, encoding: Any, operation: Any, index: int) -> Any:
 def test_sequences_of_operations(state: dict[str, Any], operations: list[Any]) -> None:
     mine, theirs = both(state)
     for operation in operations:
-        got = outcome(lambda: apply(Encoding, mine, operation, 0))  # noqa: B023
-        want = outcome(lambda: apply(tokenizers.Encoding, theirs, operation, 1))  # noqa: B023
+        got = outcome(apply, Encoding, mine, operation, 0)
+        want = outcome(apply, tokenizers.Encoding, theirs, operation, 1)
         if want == PANIC:
             assert same(got, want)
         else:
@@ -233,14 +234,14 @@ def test_integer_arguments(value: Any) -> None:
     for name, arguments in calls.items():
         for args in arguments:
             mine, theirs = both(base_state(4))
-            got = outcome(lambda: getattr(mine, name)(*args))  # noqa: B023
-            want = outcome(lambda: getattr(theirs, name)(*args))  # noqa: B023
+            got = outcome(getattr(mine, name), *args)
+            want = outcome(getattr(theirs, name), *args)
             assert same(got, want), (name, args, got, want)
             check(mine, theirs)
     for keyword in ("pad_id", "pad_type_id"):
         mine, theirs = both(base_state(4))
-        got = outcome(lambda: mine.pad(6, **{keyword: value}))  # noqa: B023
-        want = outcome(lambda: theirs.pad(6, **{keyword: value}))  # noqa: B023
+        got = outcome(partial(mine.pad, 6, **{keyword: value}))
+        want = outcome(partial(theirs.pad, 6, **{keyword: value}))
         assert same(got, want), (keyword, got, want)
         check(mine, theirs)
     if value not in (2**63, 2**64, 2**32):  # the reference would try to allocate that much
@@ -318,22 +319,15 @@ def test_merge_takes_sequences_only() -> None:
     mine, theirs = both(base_state(2))
     assert fields(Encoding.merge((mine, mine))) == fields(tokenizers.Encoding.merge((theirs, theirs)))
     assert fields(Encoding.merge([mine] * 3, False)) == fields(tokenizers.Encoding.merge([theirs] * 3, False))
-    for bad in (iter, lambda e: {e: 1}, lambda e: (x for x in [e]), set):
-        got = outcome(
-            lambda: (
-                Encoding.merge(bad([mine] if bad is not None else mine))
-                if bad in (iter, set)
-                else Encoding.merge(bad(mine))
-            )
-        )  # noqa: B023
-        want = outcome(
-            lambda: (
-                tokenizers.Encoding.merge(bad([theirs]))
-                if bad in (iter, set)
-                else tokenizers.Encoding.merge(bad(theirs))
-            )  # noqa: B023
-        )
+    for make in (
+        lambda e: iter([e]),
+        lambda e: {e: 1},
+        lambda e: (x for x in [e]),
+        lambda e: {e},
+    ):
+        got, want = outcome(Encoding.merge, make(mine)), outcome(tokenizers.Encoding.merge, make(theirs))
         assert got == want
+        assert got[0] is TypeError
 
     class Own:
         def __init__(self, items: list[Any]) -> None:
@@ -367,9 +361,8 @@ def test_words_is_deprecated() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         assert mine.words == theirs.words == [0, 1]
-    assert [(w.category, str(w.message), w.filename) for w in seen][0] == [
-        (w.category, str(w.message), w.filename) for w in seen
-    ][1]
+    first, second = ((w.category, str(w.message), w.filename) for w in seen)
+    assert first == second
     assert seen[0].category is DeprecationWarning
     assert seen[0].lineno == seen[1].lineno
     with warnings.catch_warnings():
@@ -510,11 +503,8 @@ def test_bad_json_is_refused(data: bytes) -> None:
     for name in list(state):
         if name != "ids":
             smaller = raw({k: v for k, v in state.items() if k != name})
-            assert (
-                outcome(lambda: mine.__setstate__(smaller))[0]
-                is outcome(lambda: theirs.__setstate__(smaller))[0]
-                is Exception
-            )  # noqa: B023
+            got, want = outcome(mine.__setstate__, smaller), outcome(theirs.__setstate__, smaller)
+            assert got[0] is want[0] is Exception
 
 
 def test_states_that_serde_takes() -> None:
@@ -530,7 +520,7 @@ def test_columns_of_different_lengths_are_refused() -> None:
     # The reference takes such a state and panics when it is used.
     mine, _ = both(base_state(2))
     for name in ("ids", "type_ids", "tokens", "words", "offsets", "special_tokens_mask", "attention_mask"):
-        with pytest.raises(Exception, match="unpickle Encoding: .*same length"):
+        with pytest.raises(Exception, match="all columns must have the same length"):
             mine.__setstate__(raw(base_state(2) | {name: []}))
     assert len(mine) == 2
 

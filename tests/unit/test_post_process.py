@@ -167,6 +167,10 @@ def test_too_small_a_length_for_the_special_tokens_truncates_nothing() -> None:
                 assert len(result) == 5 + added + (4 if second else 0)
 
 
+def stage(tokenizer: Any, first: Any, second: Any) -> Any:
+    return fields(tokenizer.post_process(first, second, True))
+
+
 def test_every_truncation_of_a_pair() -> None:
     for strategy in ("longest_first", "only_first", "only_second"):
         for direction in ("left", "right"):
@@ -180,8 +184,8 @@ def test_every_truncation_of_a_pair() -> None:
                         mine, theirs = both(base_state(n))
                         mine_pair, theirs_pair = both(base_state(m)) if m is not None else (None, None)
 
-                        got = outcome(lambda: truncate_encodings(mine, mine_pair, truncation))  # noqa: B023
-                        want = outcome(lambda: fields(tokenizer.post_process(theirs, theirs_pair, True)))  # noqa: B023
+                        got = outcome(truncate_encodings, mine, mine_pair, truncation)
+                        want = outcome(stage, tokenizer, theirs, theirs_pair)
                         if want == "panic" or (isinstance(want, tuple) and want[0] is Exception):
                             assert same(got, want), (truncation, n, m, got, want)
                         else:
