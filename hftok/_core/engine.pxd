@@ -58,6 +58,8 @@ cdef class Engine:
     cdef int64_t generation
     cdef ChunkCache prototype
     cdef bint has_prototype
+    cdef list _strings
+    cdef list strings(self)
     cdef readonly str tier
     cdef readonly str why_exact
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)

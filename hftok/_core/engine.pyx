@@ -238,6 +238,22 @@ cdef class Engine:
             box.context.buffer_size = 0
         self.pool.append(box)
 
+    cdef list strings(self):
+        """Vocabulary strings by id (None for holes), where ids are dense enough for a list; [] otherwise."""
+        cdef list table
+        cdef int64_t top
+        if self._strings is None:
+            vocab = self.pipeline.model.vocab
+            top = max(vocab.values(), default=-1) + 1
+            if top > 4 * len(vocab) + 1024:
+                self._strings = []
+            else:
+                table = [None] * top
+                for token, id in vocab.items():
+                    table[id] = token
+                self._strings = table
+        return self._strings
+
     def clear_cache(self):
         """Forget every cached word; output does not change."""
         self.generation += 1

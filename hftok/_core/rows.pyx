@@ -46,20 +46,11 @@ cdef Documents documents_of(object texts, str what="texts"):
 
 cdef class Encoded:
     """Tokens of one call, still in the workers' buffers. Internal; `release` gives the workers back."""
-    cdef Engine engine
-    cdef list boxes
-    cdef Unit *units
-    cdef int64_t n_units
-    cdef int64_t n_rows
-    cdef int64_t total
-    cdef int64_t *ends               # per row: global end of its tokens
-    cdef Documents documents
-
     def __cinit__(self):
         self.boxes = []
         self.units = NULL
         self.ends = NULL
-        self.n_units = self.n_rows = self.total = 0
+        self.n_units = self.n_rows = self.total = self.last_unit = 0
 
     def __dealloc__(self):
         self.release()
@@ -72,7 +63,7 @@ cdef class Encoded:
                 self.engine.checkin(box)
         self.boxes = []
 
-    cdef inline const Worker *worker(self, int thread):
+    cdef const Worker *worker(self, int thread):
         return (<WorkerBox>self.boxes[thread]).w
 
     cdef int encode(self, Engine engine, Documents documents, Affix affix, int64_t limit, bint spans, bint words, object par,
@@ -110,6 +101,24 @@ cdef class Encoded:
             at += self.units[i].n
         self.total = at
         return 0
+
+    cdef void copy_ids(self, int64_t at, int64_t n, uint32_t *out):
+        cdef Unit *u
+        cdef int64_t k
+        if self.last_unit >= self.n_units or self.units[self.last_unit].row > at:
+            self.last_unit = 0
+        while n > 0 and self.last_unit < self.n_units:
+            u = &self.units[self.last_unit]
+            if at >= u.row + u.n:
+                self.last_unit += 1
+                continue
+            k = u.row + u.n - at
+            if k > n:
+                k = n
+            memcpy(out, self.worker(u.thread).ids + u.at + (at - u.row), <size_t>k * 4)
+            out += k
+            at += k
+            n -= k
 
 
 cdef struct Copy:
