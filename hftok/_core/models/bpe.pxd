@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeScratch, MergeTable
 from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.models.safe_cuts cimport SafeCuts
 from hftok._core.models.vocab_map cimport VocabMap
 
 cdef enum:
@@ -27,6 +28,9 @@ cdef struct BPEScratch:
     int64_t size             # symbols
     int64_t end              # sum of the symbols' lengths
     int64_t capacity
+    int64_t *cuts            # symbols that begin a piece by themselves (see safe_cuts), the first symbol left out
+    int64_t cut_count
+    int64_t cut_capacity
     uint8_t *text            # a word in ByteLevel characters
     int64_t text_capacity
     MergeScratch merge
@@ -49,12 +53,15 @@ cdef class BPEModel(Model):
     cdef int64_t byte_fallback_ids[256]      # "<0x00>" ...; -1: not in the vocabulary
     cdef uint32_t byte_ids[256]              # raw byte -> id of its ByteLevel character
     cdef uint32_t *byte_pairs                # rank of the pair (byte << 8 | byte)
+    cdef SafeCuts char_cuts                  # None where the proof does not hold
+    cdef SafeCuts byte_cuts                  # the same for encode_bytes
     cdef bint fixed_seed
     cdef uint64_t seed
 
     cdef int set_options(self, object dropout, object unk_token, object prefix, object suffix, bint fuse_unk,
                          bint byte_fallback, bint ignore_merges) except -1
     cdef int find_byte_level(self) except -1
+    cdef int find_cuts(self, BPEModel source) except -1
     cdef int symbols(self, const uint8_t *text, int64_t size, BPEScratch *s) noexcept nogil
     cdef bint is_largest_id(self, uint32_t cp, int64_t place, bint last) noexcept nogil
     cdef int64_t merge(self, BPEScratch *s) noexcept nogil
@@ -63,3 +70,5 @@ cdef class BPEModel(Model):
     # `size` ids; starts (NULL: not wanted) gets the first byte of each token. Returns the number of tokens or -1 (no memory).
     cdef int64_t encode_bytes(
         self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, void *scratch) noexcept nogil
+    cdef int64_t encode_piece(self, const uint8_t *raw, int64_t begin, int64_t end, uint32_t *ids, int64_t *starts,
+                              BPEScratch *s) noexcept nogil

@@ -13,7 +13,7 @@ It leaves to others: the merging itself (`merges`), pre-tokenization, caching of
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from hftok._core.models.merges cimport (
     MergeScratch, MergeTable, NO_KEY, NO_RANK, SMALL, merge_scratch_free, merge_small, merge_symbols, merge_with_dropout,
@@ -22,11 +22,14 @@ from hftok._core.models.merges cimport (
 from hftok._core.models.model cimport (
     MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, Model, ModelToken, TokenVec, VALUE_TEXT, VALUE_VOCAB,
 )
-from hftok._core.models.vocab_map cimport VocabMap, VocabTable, bytes_differ, vocab_find
+from hftok._core.models.safe_cuts cimport SafeCuts, may_join, next_cut
+from hftok._core.models.vocab_map cimport VocabMap, VocabTable, bytes_differ, vocab_entry, vocab_find
 from hftok._core.random cimport random_fix
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 
 cdef enum:
+    UNCUT = 24                   # words of up to this many bytes are merged whole
+    NO_CHAR = 0xFFFFFFFF
     KEPT_SYMBOLS = 1 << 20       # a scratch that grew beyond this gives its memory back after the word
 
 # The ByteLevel character of each byte (pre_tokenizers/byte_level.rs bytes_char): printable Latin-1 stands for itself, the
@@ -128,6 +131,31 @@ cdef inline int reserve(BPEScratch *s, int64_t capacity) noexcept nogil:
     return 0
 
 
+cdef inline void begin_bytes(
+        uint32_t *ids, int64_t *starts, const uint8_t *raw, int64_t begin, int64_t end, const uint32_t *byte_ids) noexcept nogil:
+    cdef int64_t i
+    for i in range(end - begin):
+        ids[i] = byte_ids[raw[begin + i]]
+    if starts != NULL:
+        for i in range(end - begin):
+            starts[i] = begin + i
+
+
+cdef inline int add_cut(BPEScratch *s) noexcept nogil:
+    cdef int64_t *cuts
+    if s.size == 0:
+        return 0
+    if s.cut_count == s.cut_capacity:
+        cuts = <int64_t *>realloc(s.cuts, <size_t>(2 * s.cut_capacity + 64) * sizeof(int64_t))
+        if cuts == NULL:
+            return -1
+        s.cuts = cuts
+        s.cut_capacity = 2 * s.cut_capacity + 64
+    s.cuts[s.cut_count] = s.size
+    s.cut_count += 1
+    return 0
+
+
 cdef inline void add_symbol(BPEScratch *s, uint32_t id, int64_t length) noexcept nogil:
     s.ids[s.size] = id
     s.starts[s.size] = s.end
@@ -186,6 +214,7 @@ cdef class BPEModel(Model):
         self.merge_table = MergeTable(self.map, merges, continuing_subword_prefix)
         self.set_options(dropout, unk_token, continuing_subword_prefix, end_of_word_suffix, fuse_unk, byte_fallback,
                          ignore_merges)
+        self.find_cuts(None)
 
     def replace(self, **options):
         """A model with other options over the same vocabulary and merges; takes milliseconds. As with the reference's
@@ -205,6 +234,7 @@ cdef class BPEModel(Model):
         new.set_options(
             chosen["dropout"], chosen["unk_token"], chosen["continuing_subword_prefix"], chosen["end_of_word_suffix"],
             chosen["fuse_unk"], chosen["byte_fallback"], chosen["ignore_merges"])
+        new.find_cuts(self)
         return new
 
     cdef int set_options(self, object dropout, object unk_token, object prefix, object suffix, bint fuse_unk,
@@ -255,6 +285,37 @@ cdef class BPEModel(Model):
                 self.byte_pairs[(b << 8) | c] = pair_rank(&self.merge_table.table, self.byte_ids[b], self.byte_ids[c])
         self.byte_level = True
         return 0
+
+    cdef int find_cuts(self, BPEModel source) except -1:
+        """Where words may be cut, if symbols are what their strings say; taken over from a model with the same merges."""
+        cdef int b
+        if not self.merge_table.table.scannable or self.merge_table.prefix_length or self.prefix_size or self.suffix_size:
+            return 0
+        if self.unk_token is not None and self.takes_part(self.unk_token):
+            return 0
+        for b in range(256):
+            if self.byte_fallback and self.takes_part(f"<0x{b:02X}>"):
+                return 0
+        if self.byte_level:
+            self.byte_cuts = None if source is None else source.byte_cuts
+            if self.byte_cuts is None:
+                self.byte_cuts = SafeCuts(self.merge_table, {BYTE_CHAR[b]: b for b in range(256)})
+        else:
+            self.char_cuts = None if source is None else source.char_cuts
+            if self.char_cuts is None:
+                self.char_cuts = SafeCuts(self.merge_table)
+        return 0
+
+    def takes_part(self, str token not None):
+        """Is the token the left or right part of some merge?"""
+        cdef bytes text = token.encode("utf-8")
+        cdef int64_t e = vocab_entry(&self.map.table, text, len(text))
+        return e >= 0 and (self.merge_table.is_part[e >> 3] >> (e & 7) & 1) == 1
+
+    def cut(self, bytes text not None):
+        """The pieces of a text that are encoded by themselves when it is long: one piece where the proof does not hold."""
+        cdef SafeCuts cuts = self.byte_cuts if self.byte_level else self.char_cuts
+        return [text] if cuts is None else cuts.cut(text)
 
     @property
     def dropout(self):
@@ -316,6 +377,7 @@ cdef class BPEModel(Model):
         if s != NULL:
             free(s.ids)
             free(s.starts)
+            free(s.cuts)
             free(s.text)
             merge_scratch_free(&s.merge)
             free(s)
@@ -328,7 +390,12 @@ cdef class BPEModel(Model):
         cdef const CharTable *middle = self.chars.by_place[1]
         cdef const CharTable *table
         cdef bint known
-        s.size = s.end = 0
+        # Cuts are noted between symbols, not characters: a character that vanished lies between no two symbols, and what is
+        # not a known character (unk, byte tokens) merges with nothing, so there is always a cut before and after it.
+        cdef bint cutting = size > UNCUT and self.char_cuts is not None and not self.sampling
+        cdef uint32_t before = NO_CHAR
+        cdef uint8_t before_last = 0
+        s.size = s.end = s.cut_count = 0
         # A character gives at most as many symbols as it has bytes; affix bytes are reserved where they are used.
         if reserve(s, size + 1) != 0:
             return MODEL_NO_MEMORY
@@ -343,6 +410,13 @@ cdef class BPEModel(Model):
                 if unk_length >= 0:
                     add_symbol(s, <uint32_t>self.unk_id, unk_length)
                     unk_length = -1
+                    before = NO_CHAR
+                if cutting:
+                    if before == NO_CHAR or not may_join(&self.char_cuts.table, before, before_last, cp, text[i]):
+                        if add_cut(s) != 0:
+                            return MODEL_NO_MEMORY
+                    before = cp
+                    before_last = text[next - 1]
                 add_symbol(s, found, length)
                 i = next
                 continue
@@ -357,6 +431,9 @@ cdef class BPEModel(Model):
                     for k in range(self.suffix_size):
                         known &= self.byte_fallback_ids[self.suffix_data[k]] >= 0
                 if known:
+                    before = NO_CHAR
+                    if cutting and add_cut(s) != 0:
+                        return MODEL_NO_MEMORY
                     if self.prefix_size + self.suffix_size:
                         if reserve(s, s.size + (size - i) + self.prefix_size + self.suffix_size + 1) != 0:
                             return MODEL_NO_MEMORY
@@ -403,9 +480,24 @@ cdef class BPEModel(Model):
         return id >= 0
 
     cdef int64_t merge(self, BPEScratch *s) noexcept nogil:
+        cdef int64_t i, n, begin = 0, end, done = 0
         if self.sampling:
             return merge_with_dropout(&self.merge_table.table, s.ids, s.starts, s.size, self._dropout, &s.merge)
-        return merge_symbols(&self.merge_table.table, s.ids, s.starts, s.size, &s.merge)
+        if s.cut_count == 0:
+            return merge_symbols(&self.merge_table.table, s.ids, s.starts, s.size, &s.merge)
+        for i in range(s.cut_count + 1):
+            end = s.cuts[i] if i < s.cut_count else s.size
+            n = end - begin
+            if n > 1:
+                n = merge_symbols(&self.merge_table.table, s.ids + begin, s.starts + begin, n, &s.merge)
+                if n < 0:
+                    return -1
+            if done != begin:
+                memmove(s.ids + done, s.ids + begin, <size_t>n * sizeof(uint32_t))
+                memmove(s.starts + done, s.starts + begin, <size_t>n * sizeof(int64_t))
+            done += n
+            begin = end
+        return done
 
     cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil:
         cdef BPEScratch *s = <BPEScratch *>scratch
@@ -433,16 +525,16 @@ cdef class BPEModel(Model):
             free(s.starts)
             s.ids = NULL
             s.starts = NULL
-            s.capacity = 0
+            free(s.cuts)
+            s.cuts = NULL
+            s.capacity = s.cut_capacity = 0
             merge_scratch_free(&s.merge)
         return error
 
     cdef int64_t encode_bytes(
             self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, void *scratch) noexcept nogil:
         cdef BPEScratch *s = <BPEScratch *>scratch
-        cdef int32_t key[SMALL]
-        cdef int64_t i, n, id
-        cdef uint32_t rank
+        cdef int64_t i, n, id, begin, end
         cdef uint8_t *text
         if size == 0:
             return 0
@@ -464,17 +556,34 @@ cdef class BPEModel(Model):
                 if starts != NULL:
                     starts[0] = 0
                 return 1
-        for i in range(size):
-            ids[i] = self.byte_ids[raw[i]]
-        if starts != NULL:
-            for i in range(size):
-                starts[i] = i
         if self.sampling:
+            begin_bytes(ids, starts, raw, 0, size, self.byte_ids)
             return merge_with_dropout(&self.merge_table.table, ids, starts, size, self._dropout, &s.merge)
-        if size > SMALL or not self.merge_table.table.scannable:
-            return merge_symbols(&self.merge_table.table, ids, starts, size, &s.merge)
+        if size <= UNCUT or self.byte_cuts is None:
+            return self.encode_piece(raw, 0, size, ids, starts, s)
+        # Pieces are encoded where they will stay: a piece never gives more ids than it has bytes.
+        n = 0
+        begin = 0
+        while begin < size:
+            end = next_cut(&self.byte_cuts.table, raw, begin, size)
+            id = self.encode_piece(raw, begin, end, ids + n, starts + n if starts != NULL else NULL, s)
+            if id < 0:
+                return -1
+            n += id
+            begin = end
+        return n
+
+    cdef int64_t encode_piece(self, const uint8_t *raw, int64_t begin, int64_t end, uint32_t *ids, int64_t *starts,
+                              BPEScratch *s) noexcept nogil:
+        cdef int32_t key[SMALL]
+        cdef int64_t i, size = end - begin
+        cdef uint32_t rank
+        begin_bytes(ids, starts, raw, begin, end, self.byte_ids)
         if size == 1:
             return 1
+        if size > SMALL or not self.merge_table.table.scannable:
+            return merge_symbols(&self.merge_table.table, ids, starts, size, &s.merge)
+        raw += begin
         for i in range(size - 1):
             rank = self.byte_pairs[(<int>raw[i] << 8) | raw[i + 1]]
             key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY

@@ -112,7 +112,9 @@ cdef class MergeTable:
     """Read-only table of merges, made from the vocabulary and the list; shared by the models that differ in options only."""
     cdef PairTable table
     cdef readonly int64_t distinct           # number of different pairs
-    cdef uint32_t *parts                     # left and right id of each rank, in the order of the list
+    cdef uint32_t *parts                     # left and right part of each rank: places in the vocabulary's table
+    cdef uint8_t *is_part                    # bit for each place in the vocabulary: some merge takes it
+    cdef readonly int64_t prefix_length      # bytes that the right part lost
     cdef VocabMap vocab
     cdef int fill(self, int64_t prefix_length, list merges) except -1
     cdef int build_slots(self) except -1

@@ -15,7 +15,7 @@ string, so that later pair makes a string longer than X. `scannable` says that b
 It leaves to others: turning text into symbols, unknown characters, word caches.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from hftok._core.models.vocab_map cimport (
@@ -331,12 +331,14 @@ cdef class MergeTable:
     def __cinit__(self):
         memset(&self.table, 0, sizeof(PairTable))
         self.parts = NULL
+        self.is_part = NULL
 
     def __dealloc__(self):
         free(self.table.packed)
         free(self.table.wide)
         free(self.table.merged)
         free(self.parts)
+        free(self.is_part)
 
     def __init__(self, VocabMap vocab not None, list merges not None, str prefix=None):
         """Read merges: a list of `"left right"` lines (lines that begin with `#version` do not count) or of pairs of strings.
@@ -347,7 +349,8 @@ cdef class MergeTable:
         if self.parts != NULL:
             raise RuntimeError("a MergeTable is filled once, when it is made")
         self.vocab = vocab
-        self.fill(len(prefix.encode("utf-8")) if prefix else 0, merges)
+        self.prefix_length = len(prefix.encode("utf-8")) if prefix else 0
+        self.fill(self.prefix_length, merges)
         self.build_slots()
 
     cdef int fill(self, int64_t prefix_length, list merges) except -1:
@@ -365,7 +368,8 @@ cdef class MergeTable:
             raise OverflowError("a BPE model holds fewer than 2**32 - 2 merges")
         self.parts = <uint32_t *>malloc(<size_t>(2 * total + 2) * sizeof(uint32_t))
         self.table.merged = <uint32_t *>malloc(<size_t>(total + 1) * sizeof(uint32_t))
-        if self.parts == NULL or self.table.merged == NULL:
+        self.is_part = <uint8_t *>calloc(<size_t>(v.size >> 3) + 1, 1)
+        if self.parts == NULL or self.table.merged == NULL or self.is_part == NULL:
             raise MemoryError("out of memory while reading the merges")
         memset(&buffer_a, 0, sizeof(ByteBuffer))
         memset(&buffer_b, 0, sizeof(ByteBuffer))
@@ -394,11 +398,13 @@ cdef class MergeTable:
                 e = vocab_entry(v, a, size_a)
                 if e < 0:
                     raise self.out_of_vocabulary(a[:size_a], merges, i, rank)
-                self.parts[2 * rank] = ids[e]
+                self.parts[2 * rank] = <uint32_t>e
+                self.is_part[e >> 3] |= 1 << (e & 7)
                 e = vocab_entry(v, b, size_b)
                 if e < 0:
                     raise self.out_of_vocabulary(b[:size_b], merges, i, rank)
-                self.parts[2 * rank + 1] = ids[e]
+                self.parts[2 * rank + 1] = <uint32_t>e
+                self.is_part[e >> 3] |= 1 << (e & 7)
                 # model.rs build: the result is left + right without its first prefix_length bytes, whatever they are; it is
                 # put together in a buffer as long as the longest string of the vocabulary (a longer result is a panic).
                 if size_b < prefix_length:
@@ -438,7 +444,8 @@ cdef class MergeTable:
 
     cdef int build_slots(self) except -1:
         cdef PairTable *t = &self.table
-        cdef uint64_t slots = 16, k, pair, value
+        cdef const uint32_t *ids = self.vocab.table.ids
+        cdef uint64_t slots = 16, k, pair, value, left, right
         cdef int64_t rank
         cdef bint packed = self.vocab.max_id < (1 << ID_BITS) - 1 and t.ranks < (1 << RANK_BITS) - 1
         while slots < <uint64_t>t.ranks * 2:
@@ -455,8 +462,10 @@ cdef class MergeTable:
                 raise MemoryError("out of memory while reading the merges")
             memset(t.wide, 0xFF, <size_t>slots * sizeof(WideSlot))
         for rank in range(t.ranks):
+            left = ids[self.parts[2 * rank]]
+            right = ids[self.parts[2 * rank + 1]]
             if packed:
-                pair = (<uint64_t>self.parts[2 * rank] << ID_BITS) | self.parts[2 * rank + 1]
+                pair = (left << ID_BITS) | right
                 value = (pair << RANK_BITS) | <uint64_t>rank
                 k = pair_hash(pair) & t.mask
                 while t.packed[k] != <uint64_t>-1 and t.packed[k] >> RANK_BITS != pair:
@@ -464,7 +473,7 @@ cdef class MergeTable:
                 self.distinct += t.packed[k] == <uint64_t>-1
                 t.packed[k] = value  # a later line with the same pair takes the place of the earlier one
             else:
-                pair = (<uint64_t>self.parts[2 * rank] << 32) | self.parts[2 * rank + 1]
+                pair = (left << 32) | right
                 k = pair_hash(pair) & t.mask
                 while t.wide[k].rank != NO_RANK and t.wide[k].pair != pair:
                     k = (k + 1) & t.mask
@@ -480,11 +489,15 @@ cdef class MergeTable:
     def to_list(self):
         """The merges that hold, as (left id, right id) in the order of rank: a pair that is listed twice counts once, in its
         later place."""
+        cdef const uint32_t *ids = self.vocab.table.ids
         cdef int64_t rank
+        cdef uint32_t left, right
         result = []
         for rank in range(self.table.ranks):
-            if pair_rank(&self.table, self.parts[2 * rank], self.parts[2 * rank + 1]) == <uint32_t>rank:
-                result.append((self.parts[2 * rank], self.parts[2 * rank + 1]))
+            left = ids[self.parts[2 * rank]]
+            right = ids[self.parts[2 * rank + 1]]
+            if pair_rank(&self.table, left, right) == <uint32_t>rank:
+                result.append((left, right))
         return result
 
 
