@@ -5,6 +5,7 @@ cdef enum:
     MODEL_OK = 0
     MODEL_NO_MEMORY = 1      # -> MemoryError
     MODEL_MISSING_UNK = 2    # the unk token is needed and not in the vocabulary -> Exception, the model's message
+    MODEL_BAD_SCORES = 3     # Unigram sampling met weights that are no distribution -> ValueError, the model's message
 
 cdef enum:
     VALUE_VOCAB = 0          # the token's string is the vocabulary's string of its id
