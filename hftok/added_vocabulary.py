@@ -22,7 +22,7 @@ Pattern = tuple[str, int, bool, bool, bool, bool]
 class AddedVocabulary:
     """Added tokens by string and by id. Immutable.
 
-    >>> added, n = AddedVocabulary().with_tokens([AddedToken("<x>", special=True)], {}, None)
+    >>> added, n = AddedVocabulary().with_tokens([AddedToken("<x>", special=True)], {}, 0, None)
     >>> n, added.ids
     (1, {'<x>': 0})
     """
@@ -36,19 +36,18 @@ class AddedVocabulary:
         self._normalized: dict[int, str] = {}
 
     def with_tokens(
-        self, tokens: Iterable[AddedToken], model_vocab: Mapping[str, int], normalize: Normalize | None
+        self, tokens: Iterable[AddedToken], model_vocab: Mapping[str, int], size: int, normalize: Normalize | None
     ) -> tuple[AddedVocabulary, int]:
         """Add tokens: (the new vocabulary, how many were not empty and not there already with the same flags).
 
         A token that the model or an earlier addition knows keeps that id; others get the next free one, which is one above
-        the greatest added id, but not below the model's size.
+        the greatest added id, but not below `size`, the model's.
         """
         result = AddedVocabulary()
         ids = result.ids = dict(self.ids)
         by_id = result.tokens = dict(self.tokens)
         normalized = result._normalized = dict(self._normalized)
         special = set(self._special)
-        size = len(model_vocab)
         top = max(by_id, default=-1)
         next_id = top + 1 if by_id and (top >= size or size == 0) else size
         added = 0

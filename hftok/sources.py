@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from hftok._core.files import FileDocuments
 
 __all__ = ["FileSource", "JsonlFileSource", "TextFileSource"]
 
@@ -26,6 +28,10 @@ class FileSource:
 
     def __init__(self, paths: Path | Sequence[Path]) -> None:
         self.paths = _paths(paths)
+
+    def _documents(self) -> Any:
+        """The documents, for the engine. OSError: a file cannot be read."""
+        return FileDocuments(self.paths)
 
 
 class TextFileSource(FileSource):
@@ -49,6 +55,10 @@ class TextFileSource(FileSource):
             raise ValueError("separator is empty: give a non-empty string, or None for one document a file")
         self.separator = separator
 
+    def _documents(self) -> Any:
+        separator = self.separator
+        return FileDocuments(self.paths, separator.encode() if isinstance(separator, str) else separator, None)
+
     def __repr__(self) -> str:
         return f"TextFileSource({list(self.paths)!r}, separator={self.separator!r})"
 
@@ -71,6 +81,9 @@ class JsonlFileSource(FileSource):
         if not isinstance(field, str):
             raise TypeError(f"field must be a str, not {type(field).__name__}")
         self.field = field
+
+    def _documents(self) -> Any:
+        return FileDocuments(self.paths, None, self.field.encode())
 
     def __repr__(self) -> str:
         return f"JsonlFileSource({list(self.paths)!r}, field={self.field!r})"

@@ -316,7 +316,7 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
     cdef Batch source
     cdef Block *block = NULL
     cdef uint32_t *out
-    cdef uint32_t *base
+    cdef uint32_t *base = NULL
     cdef Column ids, types, special, attention
     cdef Encoding encoding
     cdef const Worker *w

@@ -46,6 +46,7 @@ cdef struct Call:
     int want_spans
     int want_words
     int exact                # do not use the scanner
+    int whole                # do not cut documents
     int error                # the first one (any thread)
     int64_t error_doc
 

@@ -373,7 +373,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
-    cdef bint cut = not call.exact and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
+    cdef bint cut = not call.exact and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
         and engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
     if units == NULL:
         raise MemoryError("no memory for the work units")

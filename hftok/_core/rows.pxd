@@ -15,6 +15,7 @@ cdef class Encoded:
     cdef int64_t total
     cdef int64_t *ends               # per row: global end of its tokens
     cdef int64_t last_unit
+    cdef bint cut                    # huge documents may be cut into several units
     cdef Documents documents
     cdef void release(self)
     cdef const Worker *worker(self, int thread)

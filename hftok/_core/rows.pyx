@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
+from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.worker cimport Worker, worker_begin
 
 from hftok._core import parallel
@@ -50,6 +51,7 @@ cdef class Encoded:
         self.boxes = []
         self.units = NULL
         self.ends = NULL
+        self.cut = True
         self.n_units = self.n_rows = self.total = self.last_unit = 0
 
     def __dealloc__(self):
@@ -82,6 +84,7 @@ cdef class Encoded:
         call.want_spans = spans
         call.want_words = words
         call.exact = exact
+        call.whole = not self.cut
         if affix is not None:
             call.prefix = affix.data
             call.n_prefix = affix.n_prefix
@@ -227,3 +230,247 @@ def count_tokens(Engine engine not None, texts, Affix affix, par=None):
         previous = e.ends[i]
     e.release()
     return counts
+
+
+# ---------------------------------------------------------------------- padded matrices
+
+cdef struct Matrix:
+    const uint32_t **ids     # per document: its tokens
+    int64_t *keep_a          # per row: tokens kept of A, of B
+    int64_t *keep_b
+    const int64_t *n         # per document: its tokens
+    int64_t rows
+    int64_t width
+    const Item *items
+    int n_items
+    int left_padding
+    int left_truncation
+    uint32_t pad_id
+    uint32_t pad_type_id
+    int64_t *out_ids
+    int64_t *out_types       # NULL: not wanted
+    int64_t *out_attention
+    int64_t *out_special
+
+
+cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        p[i] = value
+
+
+cdef inline void _widen(int64_t *out, const uint32_t *ids, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        out[i] = ids[i]
+
+
+cdef void _write_rows(void *ctx, int64_t group, int thread) noexcept nogil:
+    cdef Matrix *m = <Matrix *>ctx
+    cdef int64_t row, last = (group + 1) * PAD_ROWS, at, n, doc, pads, base
+    cdef int i
+    cdef const Item *item
+    cdef const uint32_t *ids
+    if last > m.rows:
+        last = m.rows
+    for row in range(group * PAD_ROWS, last):
+        base = row * m.width
+        n = 0
+        for i in range(m.n_items):
+            n += m.items[i].n if m.items[i].kind == ITEM_SPECIAL else m.keep_a[row] if m.items[i].kind == 0 else m.keep_b[row]
+        pads = m.width - n
+        at = base
+        if m.left_padding:
+            _pad(m, at, pads)
+            at += pads
+        if m.out_attention != NULL:
+            _fill(m.out_attention + at, n, 1)
+        for i in range(m.n_items):
+            item = &m.items[i]
+            if item.kind == ITEM_SPECIAL:
+                n = item.n
+                ids = item.ids
+            else:
+                doc = row if item.kind == 0 else m.rows + row
+                n = m.keep_a[row] if item.kind == 0 else m.keep_b[row]
+                ids = m.ids[doc]
+                if m.left_truncation:
+                    ids += m.n[doc] - n
+            _widen(m.out_ids + at, ids, n)
+            if m.out_types != NULL:
+                _fill(m.out_types + at, n, item.type_id)
+            if m.out_special != NULL:
+                _fill(m.out_special + at, n, item.kind == ITEM_SPECIAL)
+            at += n
+        if not m.left_padding:
+            _pad(m, at, pads)
+
+
+cdef inline void _pad(Matrix *m, int64_t at, int64_t n) noexcept nogil:
+    _fill(m.out_ids + at, n, m.pad_id)
+    if m.out_types != NULL:
+        _fill(m.out_types + at, n, m.pad_type_id)
+    if m.out_attention != NULL:
+        _fill(m.out_attention + at, n, 0)
+    if m.out_special != NULL:
+        _fill(m.out_special + at, n, 1)
+
+
+cdef int64_t truncated_lengths(int64_t *a, int64_t *b, int64_t room, int strategy) noexcept nogil:
+    """Tokens kept of both sequences of a row that may have `room` tokens (reference: truncate_encodings). b: NULL if there is
+    no pair. strategy: 0 longest_first, 1 only_first, 2 only_second. 0, or 1: the sequence is too short to be cut enough;
+    2: there is no second sequence."""
+    cdef int64_t n1 = a[0], n2 = b[0] if b != NULL else 0, remove, low, high
+    if room == 0:
+        a[0] = 0
+        if b != NULL:
+            b[0] = 0
+        return 0
+    if n1 + n2 <= room:
+        return 0
+    remove = n1 + n2 - room
+    if strategy == 0:
+        if b == NULL:
+            a[0] = room
+            return 0
+        low = n1 if n1 < n2 else n2
+        if low > room:
+            high = low
+        else:
+            high = room - low if room - low > low else low
+        if low + high > room:
+            low = room // 2
+            high = low + room % 2
+        if n1 > n2:
+            a[0] = high
+            b[0] = low
+        else:
+            a[0] = low
+            b[0] = high
+        return 0
+    if strategy == 1:
+        if n1 <= remove:
+            return 1
+        a[0] = n1 - remove
+        return 0
+    if b == NULL:
+        return 2
+    if n2 <= remove:
+        return 1
+    b[0] = n2 - remove
+    return 0
+
+
+def encode_padded(Engine engine not None, settings, texts, pairs, truncation, length, multiple, str padding_side, pad_id, pad_type_id,
+                  bint add_special_tokens, bint want_attention, bint want_types, bint want_special, par=None):
+    """int64 matrices of rows: see Tokenizer.encode_batch_padded. truncation: (max_length, strategy, side) or None; length: fixed
+    width or None. None where the post-processor has no row plan."""
+    cdef RowPlan plan
+    cdef Documents d, second
+    cdef Encoded e = Encoded()
+    cdef Matrix m
+    cdef int64_t i, row, room = -1, added, width = 0, begin = 0, failed = 0
+    cdef int strategy = 0
+    cdef bint is_pair = pairs is not None
+    cdef cnp.npy_intp shape[2]
+    cdef int64_t *n = NULL
+    cdef const uint32_t **ids = NULL
+    cdef int64_t *keep = NULL
+    cdef Unit *u
+    cdef int threads
+    plan = settings.plan(is_pair, add_special_tokens)
+    if plan is None:
+        raise ValueError("this post-processor does not make rows of a fixed form: use encode_batch")
+    d = documents_of(texts)
+    memset(&m, 0, sizeof(m))
+    m.rows = d.n
+    if is_pair:
+        second = documents_of(pairs, "pairs")
+        if second.n != d.n:
+            raise ValueError(f"texts and pairs differ in length: {d.n} and {second.n}")
+        for i in range(second.n):
+            d.add(second.docs[i].data, second.docs[i].size, second.docs[i].kind)
+        d.bytes = d.bytes // 2 + second.bytes
+        d.keep = (d.keep, second.keep)
+    if truncation is not None:
+        max_length, name, side = truncation
+        added = settings.added(is_pair) if add_special_tokens else 0
+        if max_length < added:
+            raise ValueError(f"max_length is {max_length}, but the special tokens alone are {added}: use at least {added}")
+        room = min(max_length, 1 << 60) - added
+        strategy = {"longest_first": 0, "only_first": 1, "only_second": 2}[name]
+        m.left_truncation = side == "left"
+    e.cut = False
+    e.encode(engine, d, None, (room if room > 0 else 1) if room >= 0 and not m.left_truncation else 0, False, False, par, False)
+    n = <int64_t *>malloc(<size_t>(d.n + 1) * 8)
+    ids = <const uint32_t **>malloc(<size_t>(d.n + 1) * sizeof(void *))
+    keep = <int64_t *>malloc(<size_t>(2 * m.rows + 1) * 8)
+    try:
+        if n == NULL or ids == NULL or keep == NULL:
+            raise MemoryError("no memory for the rows")
+        for i in range(e.n_units):
+            u = &e.units[i]
+            for row in range(u.first, u.last):
+                n[row] = e.ends[row] - begin
+                ids[row] = e.worker(u.thread).ids + u.at + (begin - u.row)
+                begin = e.ends[row]
+        m.n = n
+        m.ids = ids
+        m.keep_a = keep
+        m.keep_b = keep + m.rows
+        m.items = plan.items
+        m.n_items = plan.n_items
+        m.left_padding = padding_side == "left"
+        m.pad_id = pad_id
+        m.pad_type_id = pad_type_id
+        for row in range(m.rows):
+            m.keep_a[row] = n[row]
+            m.keep_b[row] = n[m.rows + row] if is_pair else 0
+            if room >= 0:
+                failed = truncated_lengths(&m.keep_a[row], &m.keep_b[row] if is_pair else NULL, room, strategy)
+                if failed == 1:
+                    raise Exception("Truncation error: Sequence to truncate too short to respect the provided max_length")
+                if failed == 2:
+                    raise Exception("Truncation error: Second sequence not provided")
+            begin = plan.n_special
+            for i in range(plan.n_items):
+                if plan.items[i].kind != ITEM_SPECIAL:
+                    begin += m.keep_a[row] if plan.items[i].kind == 0 else m.keep_b[row]
+            if begin > width:
+                width = begin
+        if length is not None:
+            if length < width:
+                raise ValueError(f"a row has {width} tokens and does not fit a width of {length}: give max_length, or a larger one")
+            width = length
+        if multiple:
+            width += (-width) % <int64_t>multiple
+        m.width = width
+        shape[0] = m.rows
+        shape[1] = width
+        result = {}
+        result["input_ids"] = _matrix(shape, &m.out_ids)
+        if want_types:
+            result["token_type_ids"] = _matrix(shape, &m.out_types)
+        if want_attention:
+            result["attention_mask"] = _matrix(shape, &m.out_attention)
+        if want_special:
+            result["special_tokens_mask"] = _matrix(shape, &m.out_special)
+        i = (m.rows + PAD_ROWS - 1) // PAD_ROWS
+        if m.rows * width < 4096:
+            parallel_for(_write_rows, &m, i, 1)
+        else:
+            threads = parallel.threads_for(i, par)
+            with nogil:
+                parallel_for(_write_rows, &m, i, threads)
+        return result
+    finally:
+        free(n)
+        free(ids)
+        free(keep)
+        e.release()
+
+
+cdef object _matrix(cnp.npy_intp *shape, int64_t **data):
+    a = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT64, 0)
+    data[0] = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    return a
