@@ -29,7 +29,10 @@ class RaggedIds:
     __slots__ = ("ids", "offsets", "row_offsets")
 
     def __init__(
-        self, ids: npt.NDArray[np.uint32], row_offsets: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32] | None = None
+        self,
+        ids: npt.NDArray[np.uint32],
+        row_offsets: npt.NDArray[np.int64],
+        offsets: npt.NDArray[np.int32] | None = None,
     ) -> None:
         self.ids = ids
         self.row_offsets = row_offsets

@@ -122,7 +122,9 @@ def vocab_parts(
     vocab = models.WordPiece.read_file(path)
     for name, token in (("unk_token", unk_token), ("cls_token", cls_token), ("sep_token", sep_token)):
         if token not in vocab:
-            raise ValueError(f"{path}: {name} {token!r} is not in the vocabulary; say which token it is with {name}=...")
+            raise ValueError(
+                f"{path}: {name} {token!r} is not in the vocabulary; say which token it is with {name}=..."
+            )
     specials = dict.fromkeys([pad_token, unk_token, cls_token, sep_token, mask_token])
     parts = TokenizerParts(models.WordPiece(vocab, unk_token=unk_token))
     parts.normalizer = normalizers.BertNormalizer(

@@ -14,7 +14,7 @@ from hftok._core import encode as _encode
 from hftok._core import rows as _rows
 from hftok._core.added_tokens import AddedMatcher
 from hftok._core.decoders import DecoderProgram
-from hftok._core.engine import Affix, Engine
+from hftok._core.engine import Engine
 from hftok._core.exact import Pipeline
 from hftok._core.id_decoder import IdDecoder
 from hftok._core.normalizers import NormalizerProgram
@@ -113,9 +113,8 @@ class Tokenizer:
         """Take over the parts of a tokenizer.json (or of another tokenizer)."""
         self._lock = threading.RLock()
         self._engine: Engine | None = None
-        self._settings: _encode.Settings | None = None
+        self._state: tuple[Engine, _encode.Settings] | None = None
         self._id_decoder: IdDecoder | None = None
-        self._affixes: dict[tuple[bool, bool], Affix] = {}
         self._model = self._owned(parts.model)
         self._normalizer = self._owned(parts.normalizer)
         self._pre_tokenizer = self._owned(parts.pre_tokenizer)
@@ -154,13 +153,12 @@ class Tokenizer:
         """A component, or the added tokens, are not what they were: compile anew when next needed."""
         with self._lock:
             self._engine = None
-            self._settings = None
+            self._state = None
             self._id_decoder = None
-            self._affixes = {}
 
     def _settings_changed(self) -> None:
         with self._lock:
-            self._settings = None
+            self._state = None
 
     def _replace(self, name: str, component: Component | None) -> None:
         with self._lock:
@@ -170,51 +168,36 @@ class Tokenizer:
             setattr(self, name, self._owned(component))
             self._component_changed()
 
-    def _compiled(self) -> Engine:
-        engine = self._engine
-        return self._compile() if engine is None else engine
-
-    def _compile(self) -> Engine:
-        with self._lock:
-            if self._engine is not None:
-                return self._engine
-            raw, normalized = self._added.patterns(self._special_as_text)
-            normalizer = None if self._normalizer is None else self._normalizer._spec()
-            pre_tokenizer = None if self._pre_tokenizer is None else self._pre_tokenizer._spec()
-            pipeline = Pipeline(
-                self._model._kernel(),
-                None if normalizer is None else NormalizerProgram(normalizer),
-                None if pre_tokenizer is None else PreTokenizerProgram(pre_tokenizer),
-                AddedMatcher(raw),
-                AddedMatcher(normalized),
-            )
-            self._engine = Engine(pipeline, normalizer, pre_tokenizer)
-            return self._engine
-
-    def _snapshot(self) -> _encode.Settings:
-        settings = self._settings
-        if settings is None:
+    def _ready(self) -> tuple[Engine, _encode.Settings]:
+        """The engine and the settings, as one snapshot: what a call reads, once, at its beginning."""
+        state = self._state
+        if state is None:
             with self._lock:
+                if self._engine is None:
+                    self._engine = self._compile()
                 processor = self._post_processor
-                settings = self._settings = _encode.Settings(
+                settings = _encode.Settings(
                     None if processor is None else processor._spec(),
                     self._truncation,
                     self._padding,
                     self._full_overflow,
                     (self.num_special_tokens_to_add(False), self.num_special_tokens_to_add(True)),
                 )
-        return settings
+                state = self._state = self._engine, settings
+        return state
 
-    def _affix(self, add_special_tokens: bool) -> Affix | None:
-        """The special tokens around a single sequence, or None where the post-processor does something else."""
-        key = (False, add_special_tokens)
-        affix = self._affixes.get(key)
-        if affix is None:
-            plan = self._snapshot().plan(False, add_special_tokens)
-            if plan is None or not plan.is_wrapped_sequence:
-                return None
-            affix = self._affixes[key] = Affix(plan.prefix, plan.suffix)
-        return affix
+    def _compile(self) -> Engine:
+        raw, normalized = self._added.patterns(self._special_as_text)
+        normalizer = None if self._normalizer is None else self._normalizer._spec()
+        pre_tokenizer = None if self._pre_tokenizer is None else self._pre_tokenizer._spec()
+        pipeline = Pipeline(
+            self._model._kernel(),
+            None if normalizer is None else NormalizerProgram(normalizer),
+            None if pre_tokenizer is None else PreTokenizerProgram(pre_tokenizer),
+            AddedMatcher(raw),
+            AddedMatcher(normalized),
+        )
+        return Engine(pipeline, normalizer, pre_tokenizer)
 
     # ---- loading and saving -------------------------------------------------------------------------------------------
 
@@ -513,11 +496,9 @@ class Tokenizer:
                     print(f"Ignored unknown kwarg option {key}")
         params = TruncationParams(max_length, **given)
         added = self.num_special_tokens_to_add(False)
-        room = max_length - added
-        if room < 0:
-            raise ValueError(
-                f"max_length is {max_length}, but the post-processor alone adds {added} special tokens: use at least {added}"
-            )
+        # The reference subtracts without a check: below zero means no limit at all (for what is cut; a sequence is still read
+        # only as far as max_length).
+        room = (max_length - added) % (1 << 64)
         if room < params.stride:
             raise ValueError(
                 f"tokenizer stride set to {params.stride}, which is greater than or equal to its effective max length of "
@@ -611,24 +592,23 @@ class Tokenizer:
             TypeError: the input is none of these, or holds a lone surrogate.
             Exception: truncation cannot reach its length; the model lacks its unknown token.
         """
-        return _encode.encode(
-            self._compiled(), self._snapshot(), sequence, pair, boolean(is_pretokenized), boolean(add_special_tokens)
-        )
+        engine, settings = self._ready()
+        return _encode.encode(engine, settings, sequence, pair, boolean(is_pretokenized), boolean(add_special_tokens))
 
     def encode_batch(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """Encode many inputs, each as `encode` takes it; a pair is a tuple of two."""
-        return _encode.encode_batch(
-            self._compiled(), self._snapshot(), input, boolean(is_pretokenized), boolean(add_special_tokens)
-        )
+        engine, settings = self._ready()
+        return _encode.encode_batch(engine, settings, input, boolean(is_pretokenized), boolean(add_special_tokens))
 
     def encode_batch_fast(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """As `encode_batch`, without tokens, offsets and word ids."""
+        engine, settings = self._ready()
         return _encode.encode_batch(
-            self._compiled(), self._snapshot(), input, boolean(is_pretokenized), boolean(add_special_tokens), True
+            engine, settings, input, boolean(is_pretokenized), boolean(add_special_tokens), True
         )
 
     def async_encode(
@@ -653,7 +633,7 @@ class Tokenizer:
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Truncate, add special tokens and pad, as `encode` does at its end."""
-        settings = self._snapshot()
+        _, settings = self._ready()
         return _post_process(
             encoding, pair, boolean(add_special_tokens), settings.truncation, settings.padding, settings.post_processor
         )
@@ -675,10 +655,11 @@ class Tokenizer:
         Raises:
             TypeError: text is no str, or holds a lone surrogate.
         """
-        affix = self._affix(add_special_tokens)
+        engine, settings = self._ready()
+        affix = settings.affix(add_special_tokens)
         if affix is None:
-            return np.asarray(self._unbounded([text], add_special_tokens)[0].ids, dtype=np.uint32)
-        return _rows.encode_one(self._compiled(), text, affix)
+            return np.asarray(_unbounded(engine, settings, [text], add_special_tokens)[0].ids, dtype=np.uint32)
+        return _rows.encode_one(engine, text, affix)
 
     def encode_batch_ids(
         self,
@@ -698,10 +679,13 @@ class Tokenizer:
         Raises:
             TypeError: an item is no str, or holds a lone surrogate; its position is named.
         """
-        affix = self._affix(add_special_tokens)
-        if affix is None:
-            return RaggedIds._of_encodings(self._unbounded(list(texts), add_special_tokens), return_offsets)
-        return RaggedIds(*_rows.encode_batch(self._compiled(), texts, affix, return_offsets, parallel))
+        engine, settings = self._ready()
+        affix = settings.affix(add_special_tokens)
+        if affix is None or (return_offsets and settings.trims):
+            return RaggedIds._of_encodings(
+                _unbounded(engine, settings, list(texts), add_special_tokens), return_offsets
+            )
+        return RaggedIds(*_rows.encode_batch(engine, texts, affix, return_offsets, parallel))
 
     def encode_files(
         self,
@@ -721,10 +705,12 @@ class Tokenizer:
             ValueError: a line of a JsonlFileSource is not what it should be.
         """
         documents = (source if isinstance(source, FileSource) else FileSource(source))._documents()
-        affix = self._affix(add_special_tokens)
-        if affix is None:
-            return RaggedIds._of_encodings(self._unbounded(documents.texts(), add_special_tokens), return_offsets)
-        return RaggedIds(*_rows.encode_documents(self._compiled(), documents, affix, return_offsets, parallel))
+        engine, settings = self._ready()
+        affix = settings.affix(add_special_tokens)
+        if affix is None or (return_offsets and settings.trims):
+            encodings = _unbounded(engine, settings, documents.texts(), add_special_tokens)
+            return RaggedIds._of_encodings(encodings, return_offsets)
+        return RaggedIds(*_rows.encode_documents(engine, documents, affix, return_offsets, parallel))
 
     def encode_batch_padded(
         self,
@@ -775,12 +761,15 @@ class Tokenizer:
             raise ValueError(f"padding must be 'longest' or 'max_length', not {padding!r}")
         if padding == "max_length" and max_length is None:
             raise ValueError("padding='max_length' needs max_length")
+        engine, settings = self._ready()
         return _rows.encode_padded(
-            self._compiled(),
-            self._snapshot(),
+            engine,
+            settings,
             texts,
             pairs,
-            None if max_length is None else (uint64(max_length), _strategy(truncation), _truncation_side(truncation_side)),
+            None
+            if max_length is None
+            else (uint64(max_length), _strategy(truncation), _truncation_side(truncation_side)),
             uint64(max_length) if padding == "max_length" and max_length is not None else None,
             pad_to_multiple_of or 0,
             _padding_side(padding_side),
@@ -795,20 +784,16 @@ class Tokenizer:
 
     def count_tokens(self, texts: Sequence[str], add_special_tokens: bool = True, parallel: bool | None = None) -> Any:
         """The number of tokens of each text, int64 (rows,)."""
-        affix = self._affix(add_special_tokens)
+        engine, settings = self._ready()
+        affix = settings.affix(add_special_tokens)
         if affix is None:
-            return np.array([len(e) for e in self._unbounded(list(texts), add_special_tokens)], dtype=np.int64)
-        return _rows.count_tokens(self._compiled(), texts, affix, parallel)
-
-    def _unbounded(self, texts: list[str], add_special_tokens: bool) -> list[Encoding]:
-        """Encodings without truncation and padding, for post-processors that are more than tokens around a sequence."""
-        now = self._snapshot()
-        settings = _encode.Settings(now.post_processor, None, None, False, (now.added(False), now.added(True)))
-        return _encode.encode_batch(self._compiled(), settings, texts, False, add_special_tokens)
+            encodings = _unbounded(engine, settings, list(texts), add_special_tokens)
+            return np.array([len(encoding) for encoding in encodings], dtype=np.int64)
+        return _rows.count_tokens(engine, texts, affix, parallel)
 
     def clear_cache(self) -> None:
         """Forget the words that encoding has cached. Output does not change."""
-        self._compiled().clear_cache()
+        self._ready()[0].clear_cache()
 
     # ---- decoding -----------------------------------------------------------------------------------------------------
 
@@ -888,6 +873,15 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
         else:
             raise TypeError("Input must be a List[Union[str, AddedToken]]")
     return result
+
+
+def _unbounded(
+    engine: Engine, settings: _encode.Settings, texts: list[str], add_special_tokens: bool
+) -> list[Encoding]:
+    """Encodings without truncation and padding, for post-processors that are more than tokens around a sequence."""
+    counts = settings.added(False), settings.added(True)
+    bare = _encode.Settings(settings.post_processor, None, None, False, counts)
+    return _encode.encode_batch(engine, bare, texts, False, add_special_tokens)
 
 
 def _in_thread(function: Any, *args: Any) -> Any:

@@ -265,7 +265,11 @@ class WordPieceTrainer(_PairTrainer):
         end_of_word_suffix: str
 
     _options = {
-        **{name: entry for name, entry in BpeTrainer._options.items() if name not in ("progress_format", "max_token_length")},
+        **{
+            name: entry
+            for name, entry in BpeTrainer._options.items()
+            if name not in ("progress_format", "max_token_length")
+        },
         "continuing_subword_prefix": (string, "##"),
     }
 

@@ -43,6 +43,7 @@ cdef class Settings:
     cdef readonly object padding
     cdef readonly bint full_overflow
     cdef dict plans
+    cdef list affixes
     cdef object counts
 
     def __init__(self, post_processor, truncation, padding, full_overflow, counts):
@@ -52,6 +53,22 @@ cdef class Settings:
         self.full_overflow = full_overflow
         self.counts = counts             # special tokens added to (one sequence, a pair)
         self.plans = {}
+        self.affixes = [None, None]
+
+    def affix(self, bint add_special_tokens):
+        """The special tokens around a single sequence (Affix), or None where the post-processor does something else."""
+        affix = self.affixes[add_special_tokens]
+        if affix is None:
+            plan = self.plan(False, add_special_tokens)
+            if plan is not None and plan.is_wrapped_sequence:
+                affix = self.affixes[add_special_tokens] = Affix(plan.prefix, plan.suffix)
+        return affix
+
+    @property
+    def trims(self):
+        """Whether the post-processor changes offsets."""
+        plan = self.plan(False, True)
+        return plan is None or plan.trims
 
     def added(self, bint is_pair):
         """Special tokens that the post-processor adds."""

@@ -5,9 +5,9 @@ a raw text is a str; a pre-tokenized one is a list or tuple of str, or a NumPy a
 tuple of two, or any sequence of length two. What is no input raises the reference's TypeError. A str with a lone surrogate
 is no text there, and is found here.
 
-NumPy arrays of dtype U are read by the reference as UTF-8 from the array's UCS-4 memory, so that NUL characters stand
-between the characters of an ASCII word, and a non-ASCII character is a ValueError. We read the words that the array holds
-(docs/differences.md).
+NumPy arrays of dtype U are read, by the reference and so by us, as UTF-8 from the array's UCS-4 memory: three NUL characters
+follow each character of an ASCII word (BertNormalizer drops them again, offsets show them), and an array with non-ASCII
+characters is no input. Use a list, or dtype object.
 """
 from cpython.list cimport PyList_CheckExact
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_KIND, PyUnicode_GET_LENGTH, PyUnicode_DATA
@@ -48,9 +48,16 @@ cdef bint is_text(object o) except -1:
 cdef object words_of(object o):
     """The words of a pre-tokenized sequence as a list or tuple, or None where it is none."""
     if isinstance(o, np.ndarray):
-        if o.ndim != 1 or o.dtype.kind not in "UO":
+        if o.ndim != 1:
             return None
-        o = o.tolist()
+        if o.dtype.kind == "U" and o.flags.forc:
+            try:
+                return [item.tobytes().decode("utf-8") for item in o.view(f"V{o.dtype.itemsize}")]
+            except UnicodeDecodeError:
+                return None
+        if o.dtype.kind != "O" or not all(isinstance(item, str) for item in o):
+            return None
+        return [item.encode("utf-8", "surrogatepass").decode("utf-8", "replace") for item in o]
     elif not isinstance(o, (list, tuple)):
         return None
     for word in o:
