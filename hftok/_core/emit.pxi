@@ -24,7 +24,8 @@ cdef inline int emit_spilled(Worker *w, uint32_t start, const uint32_t *block, i
     cdef int error = worker_id_room(w, n + 4 * BATCH)
     if error:
         return error
-    memcpy(w.ids + w.n_ids, block, <size_t>n * 4)
+    for i in range(n):
+        w.ids[w.n_ids + i] = block[i]
     if full:
         for i in range(n):
             if w.want_spans:

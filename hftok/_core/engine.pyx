@@ -25,9 +25,9 @@ from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, st
 from hftok._core.models.model cimport MODEL_MISSING_UNK, Model, TokenVec
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
-from hftok._core.text cimport utf8_decode
+from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.worker cimport (
-    ACT_UNFINISHED, BATCH, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
+    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
     Kernels, Worker, char_entry, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
@@ -176,7 +176,7 @@ cdef class Engine:
         if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
             return "an added token is empty or begins with white space"
         first = bytes([i for i in range(256) if p.raw.m.first[i]])
-        classifier = CharClassifier(planned[0], planned[1], first, bool(p.normalized.size))
+        classifier = CharClassifier(p.model, planned[0], planned[1], first, bool(p.normalized.size))
         if not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
@@ -267,6 +267,16 @@ cdef class Engine:
             if box.w != NULL:
                 total += cache_bytes(&box.w.cache)
         return total
+
+    def statistics(self):
+        """What idle workers did so far: (chunks looked up, not in their home bucket, given to the model)."""
+        cdef WorkerBox box
+        cdef int64_t lookups = 0, beyond = 0, misses = 0
+        for box in list(self.pool):
+            lookups += box.w.lookups
+            beyond += box.w.beyond
+            misses += box.w.misses
+        return lookups, beyond, misses
 
     cdef int _make_prototype(self) except -1:
         """A cache that knows every vocabulary string that is one token as a word; workers start from a copy of it."""
@@ -538,6 +548,8 @@ cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
         c.joined_size = need
     for k in range(first, w.n_starts):
         end = w.ends[k] if k < w.n_ends else <uint32_t>w.used
+        if end >= KNOWN:
+            end = w.starts[k] + utf8_len(w.text[w.starts[k]])
         memcpy(c.joined + n, w.text + w.starts[k], end - w.starts[k])
         n += end - w.starts[k]
     for k in range(n):
@@ -578,18 +590,19 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
 
 # ---------------------------------------------------------------------- chunks that the home bucket does not know
 
-cdef int _miss(Worker *w, int64_t chunk, const ht_key *key, uint32_t hash) noexcept nogil:
+cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     cdef Context *c = <Context *>w.context
     cdef uint32_t s = w.starts[chunk], n = w.ends[chunk] - s
     cdef const uint8_t *text = w.text + s
     cdef uint8_t long_key[LONG_KEY]
-    cdef uint32_t long_hash = 0
+    cdef uint32_t hash = 0, long_hash = <uint32_t>key.hi
     cdef Value *v = NULL
     cdef Value value
     cdef bint full = w.want_spans or w.want_words
     cdef Direct *d
     cdef ExactState *x = &c.exact
     cdef int error
+    w.beyond += 1
     if n == 0:
         d = &w.directs[w.next_direct]
         w.next_direct += 1
@@ -601,14 +614,15 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key, uint32_t hash) noexc
         w.n_ids += 1
         return 0
     if n <= 16:
+        hash = w.cache.hash_key(key[0])
         v = cache_find_overflow(&w.cache, key, hash)
     elif n <= LONG_KEY:
         memset(long_key, 0, LONG_KEY)
         memcpy(long_key, text, n)
-        long_hash = w.cache.hash_long(long_key)
         v = cache_find_long(&w.cache, long_key, long_hash)
     if v != NULL:
         return emit_value(w, chunk, v, full)
+    w.misses += 1
     x.pieces.size = 0
     if _unfinished(w, text, n):
         pt_reset(&x.pt, text, n)

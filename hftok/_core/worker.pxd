@@ -23,12 +23,17 @@ cdef enum:
     ACT_RUN2 = 2
     ACT_RUN3 = 3
     ACT_ISOLATE = 4          # a chunk of its own
+    ACT_KNOWN = 7            # the same, with one token: `bytes` is its id; the text is the raw code point
     ACT_DROP = 5             # vanishes without a trace
     ACT_ESCAPE = 6           # its effect depends on its neighbours: the text around it goes to the exact path
     ACT_UNFINISHED = 8       # flag on a run class: `bytes` is the raw code point; the model's side finishes normalizing it
 
     BATCH = 128              # chunks looked up at once
     PAGES = 0x1100
+
+cdef enum:
+    KNOWN = 0x80000000       # flag in a chunk's end: the rest is the id of its only token
+    KNOWN_SIZE = 0x7FFFFFFF
 
 cdef enum:
     SCAN_OK = 0
@@ -79,7 +84,7 @@ cdef struct Worker
 ctypedef int (*scan_fn)(Worker *w, const uint8_t *text, int64_t size) noexcept nogil
 ctypedef int (*flush_fn)(Worker *w) noexcept nogil
 # A chunk that is not in its home bucket: emit its tokens.
-ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key, uint32_t hash) noexcept nogil
+ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil
 # An added token at text[at:]? Fills hit; `floor` is the end of the previous one.
 ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
 # The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
@@ -100,7 +105,7 @@ cdef struct Worker:
     uint32_t *index
     int64_t used
     int64_t capacity
-    # Chunks: [starts, ends) in text. n_starts == n_ends + 1 while a chunk is open.
+    # Chunks: [starts, ends) in text, or ends = KNOWN | id. n_starts == n_ends + 1 while a chunk is open.
     uint32_t *starts
     uint32_t *ends
     int64_t n_starts
@@ -142,9 +147,12 @@ cdef struct Worker:
     const void *matcher      # for match
     region_fn region
     void *context            # the engine's own per-worker state, for miss and region
+    int64_t lookups          # chunks looked up, ...
+    int64_t beyond           # ... of these not in their home bucket, ...
+    int64_t misses           # ... and of these given to the model
     int error
     ht_key keys[BATCH + 4]
-    uint32_t hashes[BATCH + 4]
+    uint32_t places[BATCH + 4]
 
 cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cache_budget) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil

@@ -18,7 +18,7 @@ cdef enum:
     PAD = 128                # scans write whole blocks past the end, key loads read them
     FIRST_TEXT = 8192
     FIRST_CHUNKS = 2048
-    FLUSH_AT = 4096          # chunks
+    FLUSH_AT = 4096          # chunks that may pile up over documents
 
 
 cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cache_budget) noexcept nogil:

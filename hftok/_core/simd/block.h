@@ -241,70 +241,6 @@ HT_INLINE uint32_t ht_hash_key(ht_key k) {
 }
 #endif
 
-/* Keys and hashes of n pre-tokens [starts[i], ends[i]) of text (which is readable for 16 bytes past every start); the
- * home bucket (64 bytes each) of every key is fetched ahead. Arrays have room for n rounded up to 4. */
-HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *hashes,
-                       const uint8_t *table, uint32_t bucket_mask) {
-    int i = 0;
-#if defined(HT_AVX512)
-    const __m512i lane = _mm512_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,
-                                         5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12,
-                                         11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i spread = _mm512_set_epi8(12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 8, 8, 8, 8, 8, 8, 8, 8, 8,
-                                           8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0,
-                                           0, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i c1 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K1, (long long)HT_K2));
-    const __m512i c2 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K2, (long long)HT_K1));
-    const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
-    for (; i + 4 <= n; i += 4) {
-        const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
-        const __m128i len = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(ends + i)), s);
-        /* length - 1 >= 16 (unsigned): empty or long */
-        const __mmask8 odd = _mm_cmpge_epu32_mask(_mm_sub_epi32(len, _mm_set1_epi32(1)), _mm_set1_epi32(16));
-        __m512i k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
-        __m512i h, bytes;
-        __m128i hs;
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 3])), 3);
-        bytes = _mm512_permutexvar_epi8(spread, _mm512_castsi128_si512(len));
-        k = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(lane, bytes), k);
-        if (HT_UNLIKELY(odd)) {
-            __mmask8 wide = (__mmask8)(((odd & 1) ? 3 : 0) | ((odd & 2) ? 12 : 0) | ((odd & 4) ? 48 : 0) | ((odd & 8) ? 192 : 0));
-            k = _mm512_mask_set1_epi64(k, wide, -1);
-        }
-        _mm512_storeu_si512((void *)(keys + i), k);
-        h = _mm512_aesenc_epi128(_mm512_aesenc_epi128(_mm512_xor_si512(k, c1), c2), c1);
-        hs = _mm512_castsi512_si128(_mm512_permutexvar_epi32(pick, h));
-        _mm_storeu_si128((__m128i *)(hashes + i), hs);
-        HT_PREFETCH(table + ((size_t)(hashes[i] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 1] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 2] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 3] & bucket_mask) << 6));
-    }
-#endif
-    for (; i < n; i++) {
-        keys[i] = ht_make_key(text + starts[i], ends[i] - starts[i]);
-        hashes[i] = ht_hash_key(keys[i]);
-        HT_PREFETCH(table + ((size_t)(hashes[i] & bucket_mask) << 6));
-    }
-}
-
-/* A bucket: two keys, then their two values, in one cache line. Returns 0 or 1 for the key that matches, -1 if none. */
-HT_INLINE int ht_probe(const uint8_t *bucket, const ht_key *key) {
-#if defined(HT_AVX512) || defined(HT_AVX2)
-    const __m128i k = _mm_loadu_si128((const __m128i *)key);
-    const __m128i a = _mm_xor_si128(_mm_load_si128((const __m128i *)bucket), k);
-    const __m128i b = _mm_xor_si128(_mm_load_si128((const __m128i *)(bucket + 16)), k);
-    if (HT_LIKELY(_mm_testz_si128(a, a))) return 0;
-    return _mm_testz_si128(b, b) ? 1 : -1;
-#else
-    const ht_key *k = (const ht_key *)bucket;
-    if (HT_LIKELY(((k[0].lo ^ key->lo) | (k[0].hi ^ key->hi)) == 0)) return 0;
-    return ((k[1].lo ^ key->lo) | (k[1].hi ^ key->hi)) == 0 ? 1 : -1;
-#endif
-}
-
 /* ---------------------------------------------------------------- long keys: 17 to 48 bytes, zero padded to 48. */
 HT_INLINE uint32_t ht_hash_long(const uint8_t *key48) {
     ht_key a, b, c;
@@ -325,6 +261,137 @@ HT_INLINE uint32_t ht_hash_long(const uint8_t *key48) {
         return ht_hash_key(k);
     }
 #endif
+}
+
+/* Chunks. starts[i] is a position in the chunk text; ends[i] is the end, or HT_KNOWN | id for a chunk whose only token is known
+ * from the character table (a character that is a pre-token of its own). */
+#define HT_KNOWN 0x80000000u
+
+/* Zero-padded copy of a pre-token of 17 to 48 bytes (48 bytes at p are readable). */
+HT_INLINE void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48) {
+#if defined(HT_AVX512)
+    _mm512_mask_storeu_epi8((void *)key48, 0xFFFFFFFFFFFFull, _mm512_maskz_loadu_epi8(ht_low_bits((int)n), (const void *)p));
+#else
+    memset(key48, 0, 48);
+    memcpy(key48, p, n);
+#endif
+}
+
+/* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
+ * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
+ * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
+ * no UTF-8 text has. Arrays have room for n rounded up to 4. */
+HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+                       const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
+    int i = 0;
+#if defined(HT_AVX512)
+    const __m512i lane = _mm512_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,
+                                         5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12,
+                                         11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i spread = _mm512_set_epi8(12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+                                           8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0,
+                                           0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i c1 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K1, (long long)HT_K2));
+    const __m512i c2 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K2, (long long)HT_K1));
+    const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
+    const __m128i buckets = _mm_set1_epi32((int)bucket_mask);
+    for (; i + 4 <= n; i += 4) {
+        const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
+        const __m128i e = _mm_loadu_si128((const __m128i *)(ends + i));
+        const __m128i len = _mm_sub_epi32(e, s);
+        /* length - 1 >= 16 (unsigned): empty, long or known */
+        const __mmask8 odd = _mm_cmpge_epu32_mask(_mm_sub_epi32(len, _mm_set1_epi32(1)), _mm_set1_epi32(16));
+        __m512i k, h;
+        if (HT_UNLIKELY(odd == 15) && _mm_movemask_ps(_mm_castsi128_ps(e)) == 15) {
+            _mm512_storeu_si512((void *)(keys + i), _mm512_set1_epi64(-1));
+            _mm_storeu_si128((__m128i *)(places + i), _mm_setzero_si128());
+            continue;
+        }
+        k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 3])), 3);
+        k = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(lane, _mm512_permutexvar_epi8(spread, _mm512_castsi128_si512(len))), k);
+        if (HT_UNLIKELY(odd)) {
+            __mmask8 wide = (__mmask8)(((odd & 1) ? 3 : 0) | ((odd & 2) ? 12 : 0) | ((odd & 4) ? 48 : 0) | ((odd & 8) ? 192 : 0));
+            k = _mm512_mask_set1_epi64(k, wide, -1);
+        }
+        _mm512_storeu_si512((void *)(keys + i), k);
+        h = _mm512_aesenc_epi128(_mm512_aesenc_epi128(_mm512_xor_si512(k, c1), c2), c1);
+        _mm_storeu_si128((__m128i *)(places + i),
+                         _mm_slli_epi32(_mm_and_si128(_mm512_castsi512_si128(_mm512_permutexvar_epi32(pick, h)), buckets), 6));
+        HT_PREFETCH(table + places[i]);
+        HT_PREFETCH(table + places[i + 1]);
+        HT_PREFETCH(table + places[i + 2]);
+        HT_PREFETCH(table + places[i + 3]);
+        if (HT_UNLIKELY(odd)) {
+            int j;
+            for (j = i; j < i + 4; j++) {
+                const uint32_t m = ends[j] - starts[j];
+                if (m - 17 <= 31) {
+                    uint8_t key48[48];
+                    ht_long_key(text + starts[j], m, key48);
+                    keys[j].hi = ht_hash_long(key48);
+                    HT_PREFETCH(long_table + ((size_t)(keys[j].hi & long_mask) << 6));
+                }
+            }
+        }
+    }
+#endif
+    for (; i < n; i++) {
+        const uint32_t m = ends[i] - starts[i];
+        keys[i] = ht_make_key(text + starts[i], m);
+        if (HT_UNLIKELY(m - 17 <= 31)) {
+            uint8_t key48[48];
+            ht_long_key(text + starts[i], m, key48);
+            keys[i].hi = ht_hash_long(key48);
+            HT_PREFETCH(long_table + ((size_t)(keys[i].hi & long_mask) << 6));
+        }
+        places[i] = (ht_hash_key(keys[i]) & bucket_mask) << 6;
+        HT_PREFETCH(table + places[i]);
+    }
+}
+
+/* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket with its ids inline; *out moves on, and the
+ * index of the first chunk that is not (or n) comes back. 16 bytes are written per chunk whatever their number.
+ * A bucket: two keys, then their two values, in one cache line; a value: three ids, then a word with their number in the low
+ * four bits (0: not inline). */
+HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const uint8_t *table, int i, int n, uint32_t **out) {
+    uint32_t *o = *out;
+    for (; i < n; i++) {
+        const uint8_t *b = table + places[i];
+        const uint8_t *v;
+        uint32_t count;
+#if defined(HT_AVX512) || defined(HT_AVX2)
+        const __m256i k = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(keys + i)));
+        const int equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_load_si256((const __m256i *)b), k)));
+        const int hit = equal & (equal >> 1) & 5;           /* bit 0: the first key, bit 2: the second */
+        if (HT_UNLIKELY(!hit)) break;
+        v = b + 32 + ((hit & 4) << 2);
+        _mm_storeu_si128((__m128i *)o, _mm_load_si128((const __m128i *)v));
+#else
+        const ht_key *k = (const ht_key *)b;
+        const int first = ((k[0].lo ^ keys[i].lo) | (k[0].hi ^ keys[i].hi)) == 0;
+        const int second = ((k[1].lo ^ keys[i].lo) | (k[1].hi ^ keys[i].hi)) == 0;
+        if (HT_UNLIKELY(!(first | second))) break;
+        v = b + 32 + (second << 4);
+        memcpy(o, v, 16);
+#endif
+        memcpy(&count, v + 12, 4);
+        count &= 15;
+        if (HT_UNLIKELY(!count)) break;
+        o += count;
+    }
+    *out = o;
+    return i;
+}
+
+/* The value of a chunk's home bucket, or NULL: as ht_emit finds it. */
+HT_INLINE const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket) {
+    const ht_key *k = (const ht_key *)bucket;
+    if (((k[0].lo ^ key->lo) | (k[0].hi ^ key->hi)) == 0) return bucket + 32;
+    if (((k[1].lo ^ key->lo) | (k[1].hi ^ key->hi)) == 0) return bucket + 48;
+    return NULL;
 }
 
 /* out[i] = base + i for n rounded up to 16 entries: character indices of a run of ASCII. */
