@@ -1,7 +1,7 @@
 """A worker's cache of chunks (bytes of a pre-token -> its ids), and the rules that keep it within its budget.
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
-home bucket themselves (simd/block.h) and come here for the next one. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
+home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
 Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
@@ -123,8 +123,8 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
 
 
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that is not in its home bucket: in the one after it, or NULL."""
-    cdef uint8_t *b = c.table + <size_t>((hash + 1) & c.mask) * 64
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL."""
+    cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
     if memcmp(b, key, 16) == 0:
         return <Value *>(b + 32)
     if memcmp(b + 16, key, 16) == 0:
@@ -136,7 +136,7 @@ cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) 
     cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
         return <Value *>(line + LONG_KEY)
-    line = c.long_table + <size_t>((hash + 1) & c.long_mask) * 64
+    line = c.long_table + <size_t>((hash ^ 1) & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
         return <Value *>(line + LONG_KEY)
     return NULL
@@ -214,7 +214,7 @@ cdef inline bint _place(uint8_t *table, uint32_t mask, const ht_key *key, uint32
             memcpy(b + 16, key, 16)
             memcpy(b + 48, value, 16)
             return True
-        b = table + <size_t>((hash + 1) & mask) * 64
+        b = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 
@@ -271,7 +271,7 @@ cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48
             memcpy(line, key48, LONG_KEY)
             memcpy(line + LONG_KEY, value, 16)
             return True
-        line = table + <size_t>((hash + 1) & mask) * 64
+        line = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 

@@ -480,7 +480,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     w.word = 0
     for d in range(u.first, u.last):
         size = 0
-        text = doc_text(&call.docs[d], u.start, u.end, &c.buffer, &c.buffer_size, &size, &error)
+        text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
         if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return

@@ -90,7 +90,10 @@ ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size,
 # The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
 ctypedef int (*region_fn)(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil
 
+ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
+
 cdef struct Kernels:
+    valid_fn utf8_valid      # NULL: no better than byte by byte
     scan_fn scan
     flush_fn flush
     hash_key_fn hash_key

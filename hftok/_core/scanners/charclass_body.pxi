@@ -16,8 +16,8 @@ from hftok._core.chunk_cache cimport INLINE_IDS, META_COUNT, META_CUT1, META_CUT
 from hftok._core.text cimport utf8_decode
 from hftok._core.worker cimport (
     ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
-    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, worker_direct,
-    worker_id_room, worker_room,
+    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, valid_fn,
+    worker_direct, worker_id_room, worker_room,
 )
 
 cdef extern from "block.h" nogil:
@@ -187,6 +187,17 @@ cdef inline bint eight_ascii(const uint8_t *text) noexcept nogil:
     return not (eight & <uint64_t>0x8080808080808080)
 
 
+cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *length) noexcept nogil:
+    """The entry of the code point at text, if it is not ASCII and its page is there already, else NULL."""
+    cdef const CharEntry *entry
+    cdef uint32_t cp
+    if text[0] < 128:
+        return NULL
+    cp = utf8_decode(text, length)
+    entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
+    return NULL if entry == NULL else entry + (cp & 255)
+
+
 cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
     cdef CharTables *t = w.tables
     cdef int64_t i = 0, stop = size, region_end = 0, floor = 0, skip = 0, r, room
@@ -311,6 +322,23 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     # The text is kept for the search for normalized added tokens.
                     memcpy(buf + c.used, text + i, <size_t>length)
                     c.used += length
+                    # On through a stretch of the like.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != ACT_KNOWN:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += 1
+                        memcpy(&first, entry.bytes, 4)
+                        ends[c.n_ends] = KNOWN | first
+                        c.n_ends += 1
+                        if full:
+                            index[c.used] = c.character
+                        memcpy(buf + c.used, text + i, <size_t>length)
+                        c.used += length
                 elif (action & 7) <= ACT_RUN3 and action != ACT_SEPARATOR:
                     if c.run != <uint32_t>(action & 3):
                         ends[c.n_ends] = <uint32_t>c.used
@@ -325,6 +353,21 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                         index[c.used + 2] = c.character
                         index[c.used + 3] = c.character
                     c.used += entry.size
+                    # On through a stretch of the same class.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != action:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        memcpy(buf + c.used, entry.bytes, 4)
+                        if full:
+                            index[c.used] = c.character
+                            index[c.used + 1] = c.character
+                            index[c.used + 2] = c.character
+                            index[c.used + 3] = c.character
+                        c.used += entry.size
                 elif action == ACT_ISOLATE:
                     ends[c.n_ends] = <uint32_t>c.used
                     c.n_ends += c.run != 0
@@ -411,7 +454,19 @@ cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
     return scan_text(w, text, size, False)
 
 
+cdef extern from *:
+    """
+    #include "utf8.h"
+    #if defined(HT_UTF8_SIMD)
+    #define HT_UTF8_KERNEL ht_utf8_valid
+    #else
+    #define HT_UTF8_KERNEL NULL
+    #endif
+    """
+    valid_fn HT_UTF8_KERNEL
+
 cdef Kernels _kernels
+_kernels.utf8_valid = HT_UTF8_KERNEL
 _kernels.scan = scan
 _kernels.flush = flush
 _kernels.hash_key = ht_hash_key
