@@ -23,6 +23,7 @@ cdef class WorkerBox:
     cdef Worker *w
     cdef Context context
     cdef Engine engine
+    cdef Model model         # the engine's, whose scratch the context holds
     cdef int64_t budget
     cdef int64_t generation
     cdef bint seeded

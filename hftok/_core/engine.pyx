@@ -8,6 +8,7 @@ that the scanner must not decide, the exact path. Both give the same tokens.
 Documents are dealt out in units of about 1 MiB; huge ones are cut between words. Each thread appends to its own worker's
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -102,11 +103,14 @@ cdef class Affix:
         free(self.data)
 
 
+@cython.no_gc_clear  # freeing needs the model
 cdef class WorkerBox:
-    """A worker with its context, and what it was made for."""
+    """A worker with its context, and what it was made for. It holds its engine during a call only: in the engine's pool that
+    would be a cycle, and caches would outlive the tokenizer until the garbage collector runs."""
 
     def __cinit__(self, Engine engine):
         self.engine = engine
+        self.model = engine.pipeline.model
         self.w = NULL
         memset(&self.context, 0, sizeof(Context))
         self.budget = -1
@@ -141,8 +145,8 @@ cdef class WorkerBox:
 
     def __dealloc__(self):
         worker_free(self.w)
-        if self.engine is not None:
-            state_free(&self.context.exact, self.engine.pipeline.model)
+        if self.model is not None:
+            state_free(&self.context.exact, self.model)
         free(self.context.buffer)
         free(self.context.joined)
 
@@ -211,6 +215,7 @@ cdef class Engine:
             box = self.pool.pop()
         except IndexError:
             box = WorkerBox(self)
+        box.engine = self
         box.prepare(budget)
         worker_reset(box.w)
         return box
@@ -236,6 +241,7 @@ cdef class Engine:
             free(box.context.buffer)
             box.context.buffer = NULL
             box.context.buffer_size = 0
+        box.engine = None
         self.pool.append(box)
 
     cdef list strings(self):
