@@ -123,13 +123,22 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
 
 
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that is not in its home bucket: in the one beside it, or NULL."""
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found changes places
+    with the second one of its home bucket (whose other bucket this is), so what is asked for often stands at home."""
+    cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
     cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
-    if memcmp(b, key, 16) == 0:
-        return <Value *>(b + 32)
-    if memcmp(b + 16, key, 16) == 0:
-        return <Value *>(b + 48)
-    return NULL
+    cdef uint8_t held[16]
+    if memcmp(b, key, 16) != 0:
+        b += 16
+        if memcmp(b, key, 16) != 0:
+            return NULL
+    memcpy(held, home + 16, 16)
+    memcpy(home + 16, b, 16)
+    memcpy(b, held, 16)
+    memcpy(held, home + 48, 16)
+    memcpy(home + 48, b + 32, 16)
+    memcpy(b + 32, held, 16)
+    return <Value *>(home + 48)
 
 
 cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:

@@ -29,7 +29,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
-    Kernels, Worker, char_entry, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
 import os
@@ -180,7 +180,8 @@ cdef class Engine:
         if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
             return "an added token is empty or begins with white space"
         first = bytes([i for i in range(256) if p.raw.m.first[i]])
-        classifier = CharClassifier(p.model, planned[0], planned[1], first, bool(p.normalized.size))
+        second = bytes([p.raw.m.second[i] for i in range(256)])
+        classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
         if not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
@@ -456,7 +457,7 @@ cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t 
         b = text[at]
         if (48 <= b <= 57 or 65 <= b <= 90 or 97 <= b <= 122) and not engine.classifier.t.first[b]:
             b = text[at - 1]
-            if b < 128 and engine.classifier.t.ascii.cls[b] == 0:
+            if is_separator(&engine.classifier.t, b):
                 return at
         at += 1
     return size

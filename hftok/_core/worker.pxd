@@ -7,14 +7,18 @@ cdef extern from "block.h":
     ctypedef struct ht_ascii:
         uint8_t cls[128]
         uint8_t map[128]
-        uint8_t columns[4][16]
+        uint8_t columns[6][16]
         int32_t map_kind
         int32_t two_runs
+        int32_t any_first
+        int32_t high_second
     enum:
         HT_RUN0
         HT_RUN1
         HT_ISOLATE
         HT_SPECIAL
+        HT_FIRST
+        HT_SECOND
 
 cdef enum:
     # What a code point does to the chunks (CharEntry.action).
@@ -165,4 +169,9 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
 cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
 cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends
+cdef inline bint is_separator(const CharTables *t, uint8_t byte) noexcept nogil:
+    """Whether an ASCII byte ends a chunk and is dropped."""
+    return byte < 128 and (t.ascii.cls[byte] & (HT_RUN0 | HT_RUN1 | HT_ISOLATE | HT_SPECIAL)) == 0
+
+
 cdef const CharEntry *char_entry(CharTables *tables, uint32_t cp) noexcept nogil

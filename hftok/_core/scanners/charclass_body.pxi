@@ -16,7 +16,7 @@ from hftok._core.chunk_cache cimport INLINE_IDS, META_COUNT, META_CUT1, META_CUT
 from hftok._core.text cimport utf8_decode
 from hftok._core.worker cimport (
     ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
-    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, valid_fn,
+    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, is_separator, valid_fn,
     worker_direct, worker_id_room, worker_room,
 )
 
@@ -222,8 +222,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             # Room for a block; and now and then a flush, after a separator only, so that no escape reaches behind it.
             if HT_UNLIKELY(c.used + STEP > w.capacity or c.n_starts + STEP > w.chunk_capacity or c.used > FLUSH_TEXT):
                 store(w, c)
-                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and text[i - 1] < 128 \
-                        and t.ascii.cls[text[i - 1]] == 0:
+                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and is_separator(t, text[i - 1]):
                     error = flush(w)
                     if error:
                         return error
@@ -399,12 +398,12 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 elif action != ACT_DROP:
                     # Escape: go back to the last separator, scan up to it, then hand the text up to the next one over.
                     r = i
-                    while r > floor and not (text[r - 1] < 128 and t.ascii.cls[text[r - 1]] == 0):
+                    while r > floor and not is_separator(t, text[r - 1]):
                         r -= 1
                     region_end = i + length
                     while region_end < size:
                         byte = text[region_end]
-                        if byte < 128 and t.ascii.cls[byte] == 0:
+                        if is_separator(t, byte):
                             break
                         if t.first[byte] and region_end >= skip:
                             found = w.match(w.matcher, text, size, region_end, floor, &hit)
