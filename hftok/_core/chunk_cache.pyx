@@ -171,7 +171,7 @@ cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil:
         capacity = c.arena_capacity * 2 if c.arena_capacity else 4096
         if capacity * 4 > c.budget // 4 or cache_bytes(c) + (capacity - c.arena_capacity) * 4 > c.budget:
             return 0
-        arena = <uint32_t *>realloc(c.arena, <size_t>capacity * 4)
+        arena = <uint32_t *>realloc(c.arena, <size_t>(capacity + BLOCK_WORDS) * 4)       # ids are read eight at a time
         if arena == NULL:
             return 0
         c.arena = arena

@@ -628,10 +628,11 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         memcpy(long_key, text, n)
         v = cache_find_long(&w.cache, long_key, long_hash)
     if v != NULL:
-        return emit_value(w, chunk, v, full)
+        emit_value(w, chunk, v, full)
+        return 0
     w.misses += 1
     x.pieces.size = 0
-    if _unfinished(w, text, n):
+    if w.unfinished and _unfinished(w, text, n):
         pt_reset(&x.pt, text, n)
         (<Pipeline>c.pipeline).normalizer.run(&x.pt, &x.pt.splits[0])
         if x.pt.error:
@@ -683,7 +684,7 @@ cdef void _to_raw(ExactState *x) noexcept nogil:
 
 cdef int _emit_pieces(Worker *w, uint32_t s, const TokenVec *pieces, bint full) noexcept nogil:
     cdef int64_t i
-    cdef int error = worker_id_room(w, pieces.size + 4 * BATCH)
+    cdef int error = worker_id_room(w, pieces.size + (MAX_SPILLED + 4) * BATCH)
     if error:
         return error
     for i in range(pieces.size):

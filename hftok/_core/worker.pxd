@@ -132,6 +132,7 @@ cdef struct Worker:
     int64_t flushed_chunks   # its chunks that were flushed already
     int64_t limit            # stop after this many chunks (every chunk has at least one token); 0 = all
     int hold                 # do not flush inside the document
+    int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
     # Output.
     uint32_t *ids
     uint32_t *spans          # 2 per token (characters), where wanted

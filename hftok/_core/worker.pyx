@@ -58,7 +58,7 @@ cdef void worker_reset(Worker *w) noexcept nogil:
     w.run = w.character = 0
     w.first_chunk = w.flushed_chunks = 0
     w.limit = 0
-    w.hold = 0
+    w.hold = w.unfinished = 0
     w.prefix = w.suffix = NULL
     w.n_prefix = w.n_suffix = 0
     w.row_ends = NULL

@@ -12,10 +12,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.chunk_cache cimport INLINE_IDS, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
+from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
 from hftok._core.text cimport utf8_decode
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
     SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, is_separator, valid_fn,
     worker_direct, worker_id_room, worker_room,
 )
@@ -30,7 +30,15 @@ cdef extern from "block.h" nogil:
     int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
     void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                  const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
-    int ht_emit(const ht_key *keys, const uint32_t *places, const uint8_t *table, int i, int n, uint32_t **out)
+    ctypedef struct ht_tables:
+        const uint8_t *table
+        const uint8_t *long_table
+        const uint32_t *arena
+        uint32_t long_mask
+        const uint8_t *text
+        const uint32_t *starts
+        const uint32_t *ends
+    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out)
     const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
     uint32_t ht_hash_key(ht_key key)
     uint32_t ht_hash_long(const uint8_t *key48)
@@ -59,6 +67,8 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     cdef const uint8_t *v
     cdef uint32_t *out
     cdef int error, stop
+    cdef ht_tables tables
+    tables.text = w.text
     for k in range(w.n_marks + 1):
         end = w.marks[k].chunk if k < w.n_marks else n
         if not w.row_begun and (k < w.n_marks or end > pos):
@@ -72,7 +82,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 j = n - filled
                 if j > BATCH:
                     j = BATCH
-                error = worker_id_room(w, 4 * BATCH)
+                error = worker_id_room(w, (MAX_SPILLED + 4) * BATCH)
                 if error:
                     return error
                 ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
@@ -97,20 +107,26 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                     continue
                 if not full:
                     out = w.ids + w.n_ids
-                    j = ht_emit(w.keys, w.places, w.cache.table, <int>j, stop, &out)
+                    tables.table = w.cache.table
+                    tables.long_table = w.cache.long_table
+                    tables.long_mask = w.cache.long_mask
+                    tables.arena = w.cache.arena
+                    tables.starts = w.starts + base
+                    tables.ends = w.ends + base
+                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out)
                     w.n_ids = out - w.ids
                     if j == stop:
                         break
                     if w.ends[base + j] >= KNOWN:
                         continue
-                # One chunk with everything: spans, spilled answers, or not in its home bucket.
+                # One chunk with everything: spans, or not in its home bucket.
                 v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
                 if v != NULL:
-                    error = emit_value(w, base + j, <const Value *>v, full)
+                    emit_value(w, base + j, <const Value *>v, full)
                 else:
                     error = w.miss(w, base + j, &w.keys[j])
-                if error:
-                    return error
+                    if error:
+                        return error
                 if full:
                     w.word += 1
                 j += 1
@@ -123,6 +139,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
             w.row_ends[w.marks[k].row] = w.n_ids
             w.row_begun = 0
             w.word = 0
+    w.unfinished = 0
     w.lookups += n
     w.flushed_chunks += n - w.first_chunk
     w.first_chunk = 0
@@ -339,6 +356,8 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                         memcpy(buf + c.used, text + i, <size_t>length)
                         c.used += length
                 elif (action & 7) <= ACT_RUN3 and action != ACT_SEPARATOR:
+                    if action & ACT_UNFINISHED:
+                        w.unfinished = 1
                     if c.run != <uint32_t>(action & 3):
                         ends[c.n_ends] = <uint32_t>c.used
                         c.n_ends += c.run != 0

@@ -389,12 +389,22 @@ HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32
     }
 }
 
-/* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket with its ids inline; *out moves on, and the
- * index of the first chunk that is not (or n) comes back. 16 bytes are written per chunk whatever their number.
- * A bucket: two keys, then their two values, in one cache line; a value: three ids, then a word with their number in the low
- * four bits (0: not inline). */
-HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const uint8_t *table, int i, int n, uint32_t **out) {
+/* What ht_emit looks in: a bucket is two keys, then their two values, in one cache line; a line of the long table a key of 48
+ * bytes and a value; a value three ids, then a word with their number in the low four bits, or, where that is 0, the place of
+ * its ids in the arena and their number. 8 ids may be read past any place in the arena. */
+typedef struct {
+    const uint8_t *table, *long_table;
+    const uint32_t *arena;
+    uint32_t long_mask;
+    const uint8_t *text;
+    const uint32_t *starts, *ends;    /* of the chunks that keys and places belong to */
+} ht_tables;
+
+/* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket or home line; *out moves on, and the index of
+ * the first chunk that is not (or n) comes back. Up to 8 ids too many are written. */
+HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out) {
     uint32_t *o = *out;
+    const uint8_t *table = t->table;
     for (; i < n; i++) {
         const uint8_t *b = table + places[i];
         const uint8_t *v;
@@ -403,20 +413,40 @@ HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const uint8_t 
         const __m256i k = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(keys + i)));
         const int equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_load_si256((const __m256i *)b), k)));
         const int hit = equal & (equal >> 1) & 5;           /* bit 0: the first key, bit 2: the second */
-        if (HT_UNLIKELY(!hit)) break;
         v = b + 32 + ((hit & 4) << 2);
-        _mm_storeu_si128((__m128i *)o, _mm_load_si128((const __m128i *)v));
 #else
         const ht_key *k = (const ht_key *)b;
-        const int first = ((k[0].lo ^ keys[i].lo) | (k[0].hi ^ keys[i].hi)) == 0;
         const int second = ((k[1].lo ^ keys[i].lo) | (k[1].hi ^ keys[i].hi)) == 0;
-        if (HT_UNLIKELY(!(first | second))) break;
+        const int hit = (((k[0].lo ^ keys[i].lo) | (k[0].hi ^ keys[i].hi)) == 0) | second;
         v = b + 32 + (second << 4);
-        memcpy(o, v, 16);
 #endif
+        if (HT_UNLIKELY(!hit)) {
+            const uint32_t size = t->ends[i] - t->starts[i];
+            const uint8_t *line;
+            if (size - 17 > 31) break;
+            line = t->long_table + ((size_t)(keys[i].hi & t->long_mask) << 6);
+#if defined(HT_AVX512)
+            if (_mm512_mask_cmpneq_epi8_mask(0xFFFFFFFFFFFFull, _mm512_load_si512((const void *)line),
+                                             _mm512_maskz_loadu_epi8(ht_low_bits((int)size), (const void *)(t->text + t->starts[i]))))
+                break;
+#else
+            {
+                uint8_t key48[48];
+                ht_long_key(t->text + t->starts[i], size, key48);
+                if (memcmp(line, key48, 48) != 0) break;
+            }
+#endif
+            v = line + 48;
+        }
+        memcpy(o, v, 16);
         memcpy(&count, v + 12, 4);
         count &= 15;
-        if (HT_UNLIKELY(!count)) break;
+        if (HT_UNLIKELY(!count)) {
+            uint32_t at, j;
+            memcpy(&at, v, 4);
+            memcpy(&count, v + 4, 4);
+            for (j = 0; j < count; j += 8) memcpy(o + j, t->arena + at + j, 32);
+        }
         o += count;
     }
     *out = o;
