@@ -14,37 +14,10 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    #if defined(_MSC_VER)
-    #include <malloc.h>
-    static void *ht_aligned(size_t size) { return _aligned_malloc(size, 64); }
-    static void ht_aligned_free(void *p) { _aligned_free(p); }
-    static void ht_huge(void *p, size_t size) { (void)p; (void)size; }
-    #else
-    #if defined(__linux__)
-    #include <sys/mman.h>
-    #endif
-    /* Tables of 2 MiB and more are aligned to huge pages and say so before they are first touched. */
-    static void *ht_aligned(size_t size) {
-        void *p = NULL;
-        const size_t align = size >= ((size_t)2 << 20) ? ((size_t)2 << 20) : 64;
-        return posix_memalign(&p, align, size) == 0 ? p : NULL;
-    }
-    static void ht_aligned_free(void *p) { free(p); }
-    static void ht_huge(void *p, size_t size) {
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (size >= ((size_t)2 << 20)) (void)madvise(p, size, MADV_HUGEPAGE);
-    #else
-        (void)p; (void)size;
-    #endif
-    }
-    #endif
-    """
-    void *ht_aligned(size_t size) noexcept nogil
-    void ht_aligned_free(void *p) noexcept nogil
-    void ht_huge(void *p, size_t size) noexcept nogil
+cdef extern from "memory.h" nogil:
+    void *ht_aligned(size_t size)
+    void ht_aligned_free(void *p)
+    void ht_huge(void *p, size_t size)
 
 cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
@@ -98,6 +71,21 @@ cdef void cache_clear(ChunkCache *c) noexcept nogil:
 
 cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil:
     return (<int64_t>c.mask + 1 + <int64_t>c.long_mask + 1) * 64 + c.arena_capacity * 4 + (DOOR_WORDS * 8 if c.door != NULL else 0)
+
+
+cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil:
+    """Grow the short table of an empty cache for `count` keys; 0, or -1 without memory."""
+    cdef int64_t buckets = FIRST_BUCKETS
+    cdef uint8_t *table
+    while buckets < count:
+        buckets *= 2
+    table = _table(buckets)
+    if table == NULL:
+        return -1
+    ht_aligned_free(c.table)
+    c.table = table
+    c.mask = <uint32_t>(buckets - 1)
+    return 0
 
 
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil:

@@ -9,6 +9,7 @@ Documents are dealt out in units of about 1 MiB; huge ones are cut between words
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
 cimport cython
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -17,7 +18,8 @@ from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long, cache_spill, ht_key,
+    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_reserve, cache_spill, ht_key,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UTF8, Doc, Documents, Unit, doc_text,
@@ -292,7 +294,6 @@ cdef class Engine:
         cdef ht_key key
         cdef const char *p
         cdef Py_ssize_t n
-        cdef bytes data
         cdef Model model = self.pipeline.model
         if self.has_prototype or model.vocab is None:
             return 0
@@ -301,10 +302,10 @@ cdef class Engine:
         self.has_prototype = True
         state_init(&x, model)
         try:
+            if cache_reserve(&self.prototype, len(model.vocab)) != 0:
+                raise MemoryError("no memory for the word cache")
             for token in model.vocab:
-                data = token.encode("utf-8")
-                n = len(data)
-                p = data
+                p = PyUnicode_AsUTF8AndSize(token, &n)
                 if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
                     continue
                 x.pieces.size = 0
@@ -349,6 +350,7 @@ cdef class Engine:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
                 box.w.row_ends = call.row_ends
+                box.w.expected = documents.bytes // (3 * threads)
                 box.w.prefix = call.prefix
                 box.w.n_prefix = call.n_prefix
                 box.w.suffix = call.suffix

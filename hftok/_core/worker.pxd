@@ -139,6 +139,7 @@ cdef struct Worker:
     int32_t *words           # 1 per token, where wanted
     int64_t n_ids
     int64_t id_capacity
+    int64_t expected         # a guess at the tokens of the call
     int64_t *row_ends        # per document: n_ids after it
     int32_t word             # number of the next chunk in its document
     int32_t row_begun        # the document's prefix is written
