@@ -304,15 +304,18 @@ cdef class Engine:
         try:
             if cache_reserve(&self.prototype, len(model.vocab)) != 0:
                 raise MemoryError("no memory for the word cache")
-            for token in model.vocab:
+            for token, id in model.vocab.items():
                 p = PyUnicode_AsUTF8AndSize(token, &n)
                 if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
                     continue
-                x.pieces.size = 0
-                if model.tokenize(<const uint8_t *>p, n, &x.pieces, x.model_scratch) != 0 or x.pieces.size != 1:
-                    continue
                 memset(&value, 0, sizeof(value))
-                value.id0 = x.pieces.data[0].id
+                if model.knows_itself:
+                    value.id0 = id
+                else:
+                    x.pieces.size = 0
+                    if model.tokenize(<const uint8_t *>p, n, &x.pieces, x.model_scratch) != 0 or x.pieces.size != 1:
+                        continue
+                    value.id0 = x.pieces.data[0].id
                 value.meta = 1
                 memset(&key, 0, 16)
                 memcpy(&key, p, n)

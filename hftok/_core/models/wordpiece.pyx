@@ -34,6 +34,7 @@ cdef class WordPieceModel(Model):
         self.max_chars = min(max_input_chars_per_word, (1 << 62))
         unk = vocab.get(unk_token)
         self.has_unk = unk is not None
+        self.knows_itself = self.max_chars >= 16
         self.unk = unk if unk is not None else 0
         cdef const char *p
         cdef Py_ssize_t n
