@@ -69,4 +69,6 @@ cdef class Engine:
     cdef WorkerBox checkout(self, int threads)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
+    # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1
     cdef object failure(self, int error, int64_t doc)

@@ -5,11 +5,11 @@ An Engine is immutable: a change to the tokenizer makes a new one. It encodes se
 model's answer depends on the chunk alone, documents take the fast path (scan, look up, emit); otherwise, and for documents
 that the scanner must not decide, the exact path. Both give the same tokens.
 
-Documents are dealt out in units of about 1 MiB; huge ones are cut between words. Each thread appends to its own worker's
+Documents are dealt out in units of at most about 1 MiB; huge ones are cut between words. Each thread appends to its own worker's
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
 cimport cython
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -22,7 +22,7 @@ from hftok._core.chunk_cache cimport (
     cache_reserve, cache_spill, ht_key,
 )
 from hftok._core.documents cimport (
-    DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UTF8, Doc, Documents, Unit, doc_text,
+    DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.models.model cimport MODEL_MISSING_UNK, Model, TokenVec
@@ -34,6 +34,9 @@ from hftok._core.worker cimport (
     Kernels, Worker, char_entry, is_separator, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object o)
+
 import os
 
 from hftok._core import cpu, parallel
@@ -42,7 +45,8 @@ from hftok._core.char_tables import plan
 include "emit.pxi"
 
 cdef enum:
-    UNIT_BYTES = 1 << 20
+    UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
+    UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
     SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
     KEEP_BYTES = 1 << 26     # an output buffer larger than this is not kept from call to call
     ERROR_DOCUMENT = 64      # offsets of error classes in Call.error
@@ -373,6 +377,36 @@ cdef class Engine:
             raise self.failure(call.error, call.error_doc)
         return 0
 
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
+        cdef Worker *w = box.w
+        cdef Call call
+        cdef Unit u
+        cdef Doc d
+        cdef int kind
+        d.size = PyUnicode_GET_LENGTH(text)
+        d.data = <const uint8_t *>PyUnicode_DATA(text)
+        kind = PyUnicode_KIND(text)
+        d.kind = DOC_UTF8 if PyUnicode_IS_COMPACT_ASCII(text) else DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+        memset(&call, 0, sizeof(Call))
+        memset(&u, 0, sizeof(Unit))
+        u.last = 1
+        u.end = -1
+        u.begins = u.finishes = 1
+        call.docs = &d
+        call.units = &u
+        call.workers = &box.w
+        call.exact = self.classifier is None
+        call.error_doc = -1
+        w.row_ends = end
+        w.prefix = affix.data
+        w.n_prefix = affix.n_prefix
+        w.suffix = affix.data + affix.n_prefix
+        w.n_suffix = affix.n_suffix
+        _run_unit(&call, 0, 0)
+        if call.error:
+            raise self.failure(call.error, 0)
+        return 0
+
     cdef object failure(self, int error, int64_t doc):
         """The exception of a call's error."""
         if error == ERROR_DOCUMENT + DOC_ERR_SURROGATE:
@@ -389,9 +423,10 @@ cdef class Engine:
 # ---------------------------------------------------------------------- units
 
 cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
-    """Deal the documents out; call.units gets them. Whole documents up to about UNIT_BYTES a unit; where the scanner allows
-    it, a document of several units' size is cut."""
-    cdef int64_t i, n = 0, capacity = 16, size = 0, first = 0, start, stop, target = UNIT_BYTES
+    """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
+    where the scanner allows it, a document of several units' size is cut."""
+    cdef int64_t i, n = 0, capacity = 16, size = 0, first = 0, start, stop
+    cdef int64_t target = UNIT_MOST
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
@@ -399,6 +434,12 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
         and engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
     if units == NULL:
         raise MemoryError("no memory for the work units")
+    if documents.bytes >= 2 * UNIT_LEAST:
+        target = documents.bytes // (8 * parallel.max_threads())
+        if target > UNIT_MOST:
+            target = UNIT_MOST
+        if target < UNIT_LEAST:
+            target = UNIT_LEAST
     for i in range(documents.n + 1):
         if n + 2 > capacity:
             capacity *= 2
