@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from hftok._core.json import (
@@ -33,7 +34,7 @@ from hftok.json_forms import FormError, number, option, tagged_type, unit_varian
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
-from hftok.representation import Struct, Tree, to_json
+from hftok.representation import Listing, Struct, Tree, to_json
 
 if TYPE_CHECKING:
     from hftok.trainers import Trainer
@@ -336,7 +337,7 @@ class BPE(Model):
 
         return BPEModel(
             fields["vocab"],
-            _merge_pairs(fields),
+            list(_merge_pairs(fields)),
             fields["dropout"],
             fields["unk_token"],
             fields["continuing_subword_prefix"],
@@ -365,7 +366,7 @@ class BPE(Model):
                 ("byte_fallback", fields["byte_fallback"]),
                 ("ignore_merges", fields["ignore_merges"]),
                 ("vocab", _by_id(fields["vocab"])),
-                ("merges", _merge_pairs(fields)),
+                ("merges", Listing(lambda: _merge_pairs(fields))),
             ),
         )
 
@@ -643,14 +644,14 @@ def _bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | Non
     return {**options, "vocab": vocab, "merges": merges}
 
 
-def _merge_pairs(fields: dict[str, Any]) -> Merges:
+def _merge_pairs(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The merges as pairs of tokens (of the tokens that stand for their ids)."""
     rows = fields["merges"].rows
-    if not len(rows):
-        return []
-    reverse = {id_: token for token, id_ in fields["vocab"].items()}
-    get = reverse.__getitem__
-    return list(zip(map(get, rows[:, 0].tolist()), map(get, rows[:, 1].tolist()), strict=True))
+    if len(rows):
+        token = {id_: token for token, id_ in fields["vocab"].items()}
+        for start in range(0, len(rows), 1024):
+            for left, right, _ in rows[start : start + 1024].tolist():
+                yield token[left], token[right]
 
 
 def _unigram_fields(pieces: list[tuple[str, float]], unk_id: int | None, byte_fallback: bool) -> dict[str, Any]:
@@ -705,7 +706,7 @@ def _vocab_argument(value: Any) -> Vocab | str | None:
         return string(value)
     try:
         return vocabulary(value)
-    except (TypeError, OverflowError) as error:
+    except (TypeError, OverflowError, UnicodeEncodeError) as error:
         # Whatever is wrong inside, the reference calls it a TypeError: neither of the two forms fits.
         raise TypeError(f"`vocab` must be a dict of str to int, or the path of a file: {error}") from None
 

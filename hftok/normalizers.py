@@ -308,7 +308,7 @@ def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
 def _byte(value: Any) -> int:
     number = uint64(value)
     if number > 255:
-        raise OverflowError("out of range integral type conversion attempt")
+        raise OverflowError("out of range integral type conversion attempted")
     return number
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hftok.arguments import string
+from hftok.component import Attribute
 from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
 from hftok.representation import ValueVariant
 
-__all__ = ["BEHAVIORS", "Pattern", "Regex", "behavior_argument", "pattern_argument", "read_behavior", "read_pattern"]
+__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "pattern_argument", "read_behavior", "read_pattern"]
 
 # kind ("String" or "Regex") and text
 Pattern = tuple[str, str]
@@ -91,6 +92,16 @@ def behavior_argument(value: Any) -> str:
             "merged_with_next, contiguous`"
         )
     return name
+
+
+class BehaviorAttribute(Attribute[str]):
+    """A split behavior. It is read back without underscores ("mergedwithnext"), as the reference gives it."""
+
+    def __init__(self) -> None:
+        super().__init__(behavior_argument)
+
+    def read(self, stored: Any) -> Any:
+        return BEHAVIORS[stored].lower()
 
 
 def pattern_tree(pattern: Pattern) -> ValueVariant:

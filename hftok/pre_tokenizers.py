@@ -14,8 +14,8 @@ from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
 from hftok.patterns import (
     BEHAVIORS,
+    BehaviorAttribute,
     Regex,
-    behavior_argument,
     pattern_argument,
     pattern_tree,
     read_behavior,
@@ -217,7 +217,7 @@ class Punctuation(PreTokenizer):
     'removed'
     """
 
-    behavior = Attribute(behavior_argument)
+    behavior = BehaviorAttribute()
 
     def __init__(self, behavior: str = "isolated") -> None:
         self._create(behavior=behavior)
@@ -277,7 +277,7 @@ class Split(PreTokenizer):
     Split(pattern=String(" "), behavior=Isolated, invert=False)
     """
 
-    behavior = Attribute(behavior_argument)
+    behavior = BehaviorAttribute()
     invert = Attribute(boolean)
 
     def __init__(self, pattern: str | Regex, behavior: str, invert: bool = False) -> None:

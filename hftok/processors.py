@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import regex
 
 from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells
@@ -383,12 +385,14 @@ def _debug(pieces: tuple[Piece, ...]) -> str:
 
 def _debug_string(text: str) -> str:
     """A string as Rust's Debug prints it."""
-    short = {"\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
-    return '"' + "".join(short.get(c) or (c if _debug_plain(c) else f"\\u{{{ord(c):x}}}") for c in text) + '"'
+    short = {" ": " ", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(short.get(c) or (f"\\u{{{ord(c):x}}}" if _escaped().match(c) else c) for c in text) + '"'
 
 
-def _debug_plain(c: str) -> bool:
-    return c == " " or (c.isprintable() and unicodedata.category(c) not in ("Mn", "Me"))
+@cache
+def _escaped() -> regex.Pattern[str]:
+    """Characters that do not show by themselves."""
+    return regex.compile(r"[\p{Grapheme_Extend}\p{C}\p{Z}\u115f\u1160\u3164\uffa0]")
 
 
 # ---- reading JSON (reference: processors/mod.rs and its siblings) ----------------------------------------------------

@@ -127,11 +127,15 @@ def _padding(value: Any) -> PaddingParams:
 def _added_tokens(value: Any) -> list[tuple[int, AddedToken]]:
     if not isinstance(value, (list, tuple)):
         raise wrong_type(value, "a sequence")
-    id_field = (Field("id", uint32),)
-    return [
-        (struct(item, "AddedTokenWithId", id_field, as_array=False)["id"], read_added_token(item, as_array=False))
-        for item in value
-    ]
+    return [(_id(item), read_added_token(item, as_array=False)) for item in value]
+
+
+_ID = (Field("id", uint32),)
+
+
+def _id(value: Any) -> int:
+    id_: int = struct(value, "AddedTokenWithId", _ID, as_array=False)["id"]
+    return id_
 
 
 def _version(value: Any) -> str:

@@ -18,7 +18,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite, isinf
 from libc.stdint cimport INT32_MAX, UINT32_MAX, UINT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
@@ -27,8 +27,10 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     object PyUnicode_Concat(object left, object right)
     unsigned long long PyLong_AsUnsignedLongLongMask(object value) except? <unsigned long long>-1
+    void PyObject_GC_UnTrack(PyObject *op) noexcept
     int PyGC_Enable() noexcept
     int PyGC_Disable() noexcept
+    int Py_DTSF_ADD_DOT_0
     char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
     unsigned long long PyLong_AsUnsignedLongLong(object value) except? <unsigned long long>-1
     long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
@@ -258,7 +260,7 @@ cdef class Reader:
             raise self.peek_error("EOF while parsing a value")
         raise self.peek_error("key must be a string")
 
-    cdef dict read_object(self):
+    cdef object read_object(self):
         cdef dict result = {}
         cdef set repeated = None
         cdef bint first = True
@@ -310,7 +312,7 @@ cdef class Reader:
         self.pos += 1
         return True
 
-    cdef dict vocab(self, int64_t *count):
+    cdef object vocab(self, int64_t *count):
         """The object of "vocab". Where it maps distinct source texts to ids, `count` tells how many; `entries` has them."""
         cdef dict result = {}
         cdef set repeated = None
@@ -558,7 +560,10 @@ cdef class Reader:
                 score = self.number(c != c"-")
                 if not self.literal(c"]"):
                     break
-                PyList_Append(result, (text, score if type(score) is float else float(score)))
+                piece = (text, score if type(score) is float else float(score))
+                # Text and number: no cycle can go through it. The collector would find that out at its first pass over all.
+                PyObject_GC_UnTrack(<PyObject *>piece)
+                PyList_Append(result, piece)
                 if self.literal(c","):
                     continue
                 if self.literal(c"]"):
@@ -1098,8 +1103,18 @@ cdef class Writer:
     cdef int number(self, double x, bint single) except -1:
         """Shortest digits that read back as the same number; positional from 1e-5 (single: 1e-6) below 1e16 (1e13)."""
         cdef bytes digits
+        cdef char *text
+        cdef int result
         if not isfinite(x):
             return self.put(b"null", 4)
+        if not single:
+            text = PyOS_double_to_string(x, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+            # Python's repr is positional from 1e-4 below 1e16, and the digits are the same.
+            if strchr(text, c"e") == NULL:
+                result = self.put(text, strlen(text))
+                PyMem_Free(text)
+                return result
+            PyMem_Free(text)
         digits = shortest_digits(x, single)
         return self.put(digits, len(digits))
 
@@ -1122,7 +1137,7 @@ cdef class Writer:
             return self.number((<Float32>x).value, True)
         if isinstance(x, dict):
             return self.map(x)
-        if isinstance(x, (list, tuple)):
+        if isinstance(x, (list, tuple)) or hasattr(x, "__next__"):
             return self.sequence(x)
         raise TypeError(f"cannot write {type(x).__name__} as JSON")
 
@@ -1151,8 +1166,6 @@ cdef class Writer:
 
     cdef int sequence(self, object x) except -1:
         cdef bint first = True
-        if not x:
-            return self.put(b"[]", 2)
         self.put_char(c"[")
         self.indent += 1
         for item in x:
@@ -1160,9 +1173,13 @@ cdef class Writer:
                 self.put_char(c",")
             first = False
             self.new_line()
-            self.value(item)
+            if type(item) is str:
+                self.string(item)
+            else:
+                self.value(item)
         self.indent -= 1
-        self.new_line()
+        if not first:
+            self.new_line()
         return self.put_char(c"]")
 
 
@@ -1211,7 +1228,7 @@ def dumps(value, bint pretty=False):
     """Writes a value as serde_json does: no blanks, or (pretty) two blanks a level; non-ASCII text stays as it is.
 
     Args:
-        value: dict with str keys, list, tuple, str, int, float (not finite: null), `Float32`, bool, None.
+        value: dict with str keys, list, tuple, iterator (read once), str, int, float (not finite: null), `Float32`, bool, None.
 
     >>> dumps({"a": [1, 1e-7, 0.5, "é\\n"]})
     '{"a":[1,1e-7,0.5,"é\\\\n"]}'
