@@ -173,7 +173,8 @@ def vocabulary(value: Any) -> dict[str, int]:
     """A dict of strings to ids below 2^32, copied."""
     if not isinstance(value, dict):
         raise not_instance(value, "dict")
-    if first_bad_id(value) is None and set(map(type, value)) <= {str}:
-        "".join(value).encode()  # a lone surrogate is a UnicodeEncodeError
-        return dict(value)
+    vocab = dict(value)
+    if first_bad_id(vocab) is None and set(map(type, vocab)) <= {str}:
+        "".join(vocab).encode()  # a lone surrogate is a UnicodeEncodeError
+        return vocab
     return {string(token): uint32(id_) for token, id_ in value.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hftok.arguments import boolean, character, sequence_of, string, uint64
-from hftok.component import Attribute, Cell, Component, Description, items_of, unit_reader
-from hftok.json_forms import Field, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.component import Attribute, Cell, Component, Description, items_of
+from hftok.json_forms import Field, FormError, plain, sequence, struct, tagged_type, unit_variant, untagged
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
@@ -264,6 +264,23 @@ def _with_fields(kind: type[Decoder], *fields: Field) -> Any:
     return read
 
 
+def _named(kind: type[Decoder]) -> Any:
+    """A struct of which "type" is all, and a plain string (crate monostate)."""
+
+    def read_name(value: Any) -> str:
+        if value != kind.__name__:
+            raise FormError(f'invalid value, expected string "{kind.__name__}"')
+        return kind.__name__
+
+    fields = (Field("type", read_name),)
+
+    def read(value: Any) -> Description:
+        struct(value, kind.__name__, fields)
+        return Description(kind, {})
+
+    return read
+
+
 def _byte_level(value: Any) -> Description:
     return Description(ByteLevel, read_byte_level(value))
 
@@ -292,11 +309,11 @@ _READERS = {
     ),
     "Sequence": _sequence,
     "Replace": _replace,
-    "Fuse": unit_reader(Fuse),
+    "Fuse": _named(Fuse),
     "Strip": _with_fields(
         Strip, Field("content", json_character), Field("start", json_uint64), Field("stop", json_uint64)
     ),
-    "ByteFallback": unit_reader(ByteFallback),
+    "ByteFallback": _named(ByteFallback),
 }
 _read_type = unit_variant(*_READERS)
 

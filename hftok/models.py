@@ -11,6 +11,7 @@ from hftok._core.json import (
     JsonSyntaxError,
     MergeError,
     MergeIds,
+    MergePanic,
     dumps,
     first_bad_id,
     loads,
@@ -30,7 +31,7 @@ from hftok.arguments import (
     vocabulary,
 )
 from hftok.component import Attribute, Cell, Component, Description
-from hftok.json_forms import FormError, number, option, tagged_type, unit_variant, untagged, wrong_type
+from hftok.json_forms import FormError, FormPanic, number, option, tagged_type, unit_variant, untagged, wrong_type
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
@@ -831,10 +832,11 @@ def _read_word_piece(path: str) -> Vocab:
 def _json_vocab(value: Any) -> Vocab:
     if not isinstance(value, dict):
         raise wrong_type(value, "a map")
-    bad = first_bad_id(value)
+    vocab = value if type(value) is dict else dict(value)
+    bad = first_bad_id(vocab)
     if bad is not None:
         raise FormError(f"vocab: the id of `{bad}` is {value[bad]!r}, expected u32")
-    return value if type(value) is dict else dict(value)
+    return vocab
 
 
 def _json_merges(value: Any) -> Merges | MergeIds:
@@ -885,6 +887,8 @@ def _read_bpe(value: Any) -> Description:
     vocab = _json_vocab(value["vocab"])
     try:
         return Description(BPE, _bpe_fields(vocab, _json_merges(value["merges"]), options))
+    except MergePanic as error:
+        raise FormPanic(str(error)) from None
     except (MergeError, _ModelError) as error:
         raise FormError(str(error)) from None
 

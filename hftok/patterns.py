@@ -10,7 +10,7 @@ from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
 from hftok.representation import ValueVariant
 
-__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "pattern_argument", "read_behavior", "read_pattern"]
+__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "pattern_argument", "behavior_reader", "read_pattern"]
 
 # kind ("String" or "Regex") and text
 Pattern = tuple[str, str]
@@ -108,10 +108,10 @@ def pattern_tree(pattern: Pattern) -> ValueVariant:
     return ValueVariant(*pattern)
 
 
-def read_behavior(value: Any) -> str:
-    """A split behavior by its JSON name."""
-    return _BEHAVIOR_OF[_read_behavior_name(value)]
+def behavior_reader(*, flattened: bool = False) -> Reader[str]:
+    """Reads a split behavior by its JSON name."""
+    read_name = unit_variant(*_BEHAVIOR_OF, flattened=flattened)
+    return lambda value: _BEHAVIOR_OF[read_name(value)]
 
 
 _BEHAVIOR_OF = {written: name for name, written in BEHAVIORS.items()}
-_read_behavior_name = unit_variant(*_BEHAVIOR_OF)

@@ -16,9 +16,9 @@ from hftok.patterns import (
     BEHAVIORS,
     BehaviorAttribute,
     Regex,
+    behavior_reader,
     pattern_argument,
     pattern_tree,
-    read_behavior,
     read_pattern,
 )
 from hftok.representation import Struct, Tree, Variant
@@ -400,7 +400,7 @@ _BYTE_LEVEL = (
 _SPLIT = (
     Field("type", unit_variant("Split")),
     Field("pattern", read_pattern),
-    Field("behavior", read_behavior),
+    Field("behavior", behavior_reader()),
     Field("invert", json_boolean),
 )
 
@@ -412,7 +412,7 @@ _UNTAGGED = {
     "Whitespace": unit_reader(Whitespace),
     "Sequence": _sequence,
     "Split": _split,
-    "Punctuation": _with_fields(Punctuation, Field("behavior", read_behavior, "isolated")),
+    "Punctuation": _with_fields(Punctuation, Field("behavior", behavior_reader(flattened=True), "isolated")),
     "WhitespaceSplit": unit_reader(WhitespaceSplit),
     "Digits": _with_fields(Digits, Field("individual_digits", json_boolean)),
     "UnicodeScripts": unit_reader(UnicodeScripts),

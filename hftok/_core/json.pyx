@@ -58,9 +58,11 @@ class JsonSyntaxError(Exception):
 
 
 class RepeatedKeys(dict):
-    """An object in which a key came twice. The dict holds the last values, `repeated` the keys."""
+    """An object in which a key came twice. The dict holds the last values, `repeated` the keys; of the outermost object
+    `overwritten` has the earlier (key, value) pairs."""
 
     repeated = frozenset()
+    overwritten = ()
 
 
 class MergeIds:
@@ -104,6 +106,7 @@ cdef class Reader:
     cdef uint8_t *scratch
     cdef int64_t scratch_size
     cdef int64_t scratch_capacity
+    cdef object fields         # keys of the outermost object; None: any
     # the vocabulary and the merges of the object that was read last
     cdef VocabEntry *entries
     cdef int64_t entry_count
@@ -263,8 +266,8 @@ cdef class Reader:
     cdef object read_object(self):
         cdef dict result = {}
         cdef set repeated = None
+        cdef list overwritten = []
         cdef bint first = True
-        cdef Py_ssize_t before
         cdef int c
         cdef int64_t merges_at = -1, vocab_entries = -1, raw_merges = -1
         self.enter()
@@ -273,6 +276,12 @@ cdef class Reader:
             self.pos += 1
             key = self.string()
             c = self.skip_blank()
+            if self.depth == 1 and self.fields is not None and key not in self.fields:
+                # The reference's reader of a tokenizer passes over a key that it does not know without its value
+                # (tokenizer/serialization.rs): such a key may stand alone, and may not have one.
+                if c == c":":
+                    raise self.peek_error(f"unknown field `{key}`, expected one of " + ", ".join(self.fields))
+                continue
             if c != c":":
                 raise self.peek_error("EOF while parsing an object" if c == -1 else "expected `:`")
             self.pos += 1
@@ -289,18 +298,20 @@ cdef class Reader:
                     value = self.pieces()
             else:
                 value = self.value()
-            before = len(result)
-            PyDict_SetItem(result, key, value)
-            if len(result) == before:
+            if key in result:
                 if repeated is None:
                     repeated = set()
                 repeated.add(key)
+                if self.depth == 1:
+                    overwritten.append((key, result[key]))
+            PyDict_SetItem(result, key, value)
         self.depth -= 1
         if raw_merges > 0:
             result["merges"] = self.merges(result, merges_at, vocab_entries, raw_merges)
         if repeated is not None:
             marked = RepeatedKeys(result)
             marked.repeated = frozenset(repeated)
+            marked.overwritten = tuple(overwritten)
             return marked
         return result
 
@@ -836,11 +847,12 @@ cdef class Reader:
         return f if positive else -f
 
 
-def loads(data):
+def loads(data, fields=None):
     """Reads one JSON text.
 
     Args:
         data: `str`, or `bytes` of UTF-8 (checked inside strings, where alone it can matter).
+        fields: the keys that the outermost object may have; None: any.
 
     Returns:
         dict, list, str, int (within 64 bits), float, bool or None. An object with a repeated key is a `RepeatedKeys`. The
@@ -865,6 +877,7 @@ def loads(data):
         raw = data
         start = raw
         size = len(raw)
+    reader.fields = fields
     reader.data = <const uint8_t *>start
     reader.size = size
     # Nothing that is made here can be part of a cycle; a collection per 700 containers would take longer than the reading.
@@ -902,6 +915,10 @@ class MergeError(Exception):
     """A merge that the vocabulary cannot serve: a part, or the whole, is not in it."""
 
 
+class MergePanic(MergeError):
+    """One of those at which the reference panics: the whole is longer than any token, or a part shorter than the prefix."""
+
+
 def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_size):
     """Merges as ids.
 
@@ -915,7 +932,7 @@ def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_
         ids only the last is kept, at its own rank (models/bpe/model.rs, BpeBuilder::build collects them into a map).
 
     Raises:
-        MergeError: "Token `x` out of vocabulary".
+        MergeError: "Token `x` out of vocabulary"; a MergePanic where the reference panics.
     """
     cdef Py_ssize_t i, n = len(merges)
     cdef uint32_t left, right, merged
@@ -930,13 +947,15 @@ def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_
         else:
             tail = (<str>b).encode()
             if len(tail) < prefix_size:
-                raise MergeError(f"the merge of `{a}` and `{b}` does not carry the continuing subword prefix")
+                raise MergePanic(f"the merge of `{a}` and `{b}` does not carry the continuing subword prefix")
             # A cut inside a character gives bytes that no token has.
             whole = (<str>a).encode() + tail[prefix_size:]
             try:
                 whole = whole.decode()
             except UnicodeDecodeError:
                 raise MergeError(f"Token `{whole.decode('utf-8', 'replace')}` out of vocabulary") from None
+        if whole not in vocab and len(whole.encode()) > max(len(token.encode()) for token in vocab):
+            raise MergePanic(f"Token `{whole}` out of vocabulary")
         merged = _id_of(vocab, whole)
         out[i, 0] = left
         out[i, 1] = right
@@ -1136,7 +1155,7 @@ cdef class Writer:
         if isinstance(x, Float32):
             return self.number((<Float32>x).value, True)
         if isinstance(x, dict):
-            return self.map(x)
+            return self.map(x if type(x) is dict else dict(x))
         if isinstance(x, (list, tuple)) or hasattr(x, "__next__"):
             return self.sequence(x)
         raise TypeError(f"cannot write {type(x).__name__} as JSON")

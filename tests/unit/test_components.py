@@ -4,6 +4,7 @@ Each case is a piece of Python that is run twice, with the names of the referenc
 attributes), the errors (type and text) and what is printed must be the same.
 """
 
+import collections
 import copy
 import pickle
 import types
@@ -35,7 +36,7 @@ SHORT = {"normalizers": "N", "pre_tokenizers": "P", "processors": "R", "decoders
 
 
 def names(source: dict[str, Any]) -> dict[str, Any]:
-    return {SHORT.get(name, name): value for name, value in source.items()} | {"copy": copy, "pickle": pickle}
+    return {SHORT.get(name, name): value for name, value in source.items()} | {"collections": collections, "copy": copy, "pickle": pickle}
 
 
 def shown(value: Any) -> Any:
@@ -200,6 +201,8 @@ M.BPE(unk_token=None, dropout=None)
 M.BPE(dropout=1e-7)
 M.BPE(dropout=True)
 M.BPE(foo=1, bar=2)
+M.BPE(collections.OrderedDict(b=3, a=1), [])
+M.WordLevel(collections.Counter("aab"))
 M.WordPiece()
 M.WordPiece({"b": 3, "a": 1}, unk_token="a", max_input_chars_per_word=5, continuing_subword_prefix="")
 M.WordPiece(vocab={"a": 1}, foo=1)
