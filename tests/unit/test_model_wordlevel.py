@@ -91,4 +91,5 @@ def test_real_vocabulary():
 
 def test_examples():
     outcome = doctest.testmod(wordlevel)
-    assert outcome.attempted and not outcome.failed
+    assert outcome.attempted
+    assert not outcome.failed
