@@ -11,12 +11,12 @@ from collections import Counter
 
 import pytest
 import tokenizers.models as reference
+from hftok._core.models.bpe import BPEModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_reference import answer_of_kernel, answer_of_reference, byte_chars, construct
 
 from hftok._core.models import bpe
-from hftok._core.models.bpe import BPEModel
 
 ALPHABET = "abcé漢🙂"
 OPTIONS = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges")
@@ -324,6 +324,16 @@ def test_dropout_set_later_is_not_checked():
         assert repr(ours.dropout) == repr(theirs.dropout)
         for word in ["abca", "abcab", "abc", "a"]:  # ignore_merges counts only where dropout is None or 0
             assert answer_of_kernel(ours, word) == answer_of_reference(theirs, word)
+
+
+def test_what_the_engine_asks():
+    vocab, merges = DROPPING
+    assert BPEModel(vocab, merges).chunk_independent
+    assert BPEModel(vocab, merges, dropout=0.0).chunk_independent
+    assert not BPEModel(vocab, merges, dropout=0.1).chunk_independent
+    assert not BPEModel(vocab, merges).replace(dropout=float("nan")).chunk_independent
+    assert not BPEModel(vocab, merges, ignore_merges=True).text_values
+    assert BPEModel({**vocab, "x": 0}, merges, ignore_merges=True).text_values
 
 
 def test_dropout_seed():

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 import tokenizers.models as reference
+from hftok._core.models.unigram import UnigramModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_reference import answer_of_kernel, answer_of_reference, construct
 
 from hftok._core.models import unigram
-from hftok._core.models.unigram import UnigramModel
 
 ALPHABET = "abé漢🙂"
 SCORES = st.one_of(
@@ -261,6 +261,9 @@ def test_replace_and_seed():
         drawn.fix_seed(seed)
         runs.append([drawn.tokenize_str("abcab") for _ in range(40)])
     assert runs[0] == runs[1] != runs[2]
+    assert model.chunk_independent
+    assert not drawn.chunk_independent
+    assert drawn.replace(alpha=0.0).chunk_independent
     assert drawn.replace(alpha=None).tokenize_str("abcab") == best
     with pytest.raises(TypeError, match="no option"):
         model.replace(unk_id=1)

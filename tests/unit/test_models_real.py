@@ -4,6 +4,8 @@ import random
 import re
 
 import pytest
+from hftok._core.models.bpe import BPEModel
+from hftok._core.models.unigram import UnigramModel
 from model_reference import (
     STRANGE,
     answer_of_kernel,
@@ -13,9 +15,6 @@ from model_reference import (
     real_model,
     reference_of,
 )
-
-from hftok._core.models.bpe import BPEModel
-from hftok._core.models.unigram import UnigramModel
 
 pytestmark = [pytest.mark.real, pytest.mark.corpus]
 

@@ -31,6 +31,7 @@ cdef class Model:
     def __init__(self, dict vocab):
         self.vocab = vocab
         self._vocab_r = None
+        self.chunk_independent = True
 
     @property
     def vocab_r(self):
