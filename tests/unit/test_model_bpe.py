@@ -112,8 +112,8 @@ def test_scan_is_used_for_ordinary_vocabularies():
     assert not BPEModel({"a": 0, "": 1}, [("a", "")]).scannable
 
 
-# Strings that share ids: an entry of the queue outlives its symbols, and the pair that is there now has another rank but the
-# same result. The reference applies the old entry, at the old rank.
+# Strings that share ids: an entry of the queue outlives its symbols, and the pair that is there now has another rank but
+# the same result. The reference applies the old entry, at the old rank.
 STALE = [
     ({"a": 1, "b": 0, "c": 0, "cb": 2, "ca": 1, "ab": 2, "caca": 2}, "c a,c b,a b,ca ca", "aacba", [1, 2]),
     (
