@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memmove
 from hftok._core.arguments cimport bool_argument, u32_argument, u32_array_argument
 from hftok._core.decoders cimport Step
 from hftok._core.id_decoder cimport (
-    ENTRY_BYTE, ENTRY_MISSING, ENTRY_PIECE, JOIN_BYTES, JOIN_FALLBACK, Entry, IdDecoder)
+    ENTRY_BYTE, ENTRY_FAILS, ENTRY_MISSING, JOIN_BYTES, JOIN_FALLBACK, Entry, IdDecoder)
 
 
 cdef struct Bytes:
@@ -112,6 +112,8 @@ cdef class Decoded:
             if isinstance(piece, int):
                 return self.push_byte(piece)
             return self.push_piece(<const uint8_t *><const char *>(<bytes>piece), len(<bytes>piece))
+        if e.state == ENTRY_FAILS:
+            return self.decoder.fail(number)
         if e.state == ENTRY_BYTE:
             return self.push_byte(<uint8_t>e.size)
         return self.push_piece(self.decoder.blob + e.offset, <Py_ssize_t>e.size)

@@ -8,6 +8,7 @@ cdef enum EntryState:
     ENTRY_PIECE = 1         # bytes in the blob
     ENTRY_BYTE = 2          # a byte token under ByteFallback: `size` is its value
     ENTRY_MISSING = 3       # no such id: skipped
+    ENTRY_FAILS = 4         # the steps raise for this token, unless it is skipped or stands first or last
 
 cdef struct Entry:
     int64_t offset          # into the blob
@@ -48,6 +49,8 @@ cdef class IdDecoder:
 
     cdef int entry(self, uint32_t number, Entry *e) except -1
     cdef int fill(self, uint32_t number, Entry *e) except -1
+    cdef object piece(self, str text, bint first, bint last)
+    cdef int fail(self, uint32_t number) except -1          # raise what the steps raise
     cdef object edge_piece(self, uint32_t number, bint first, bint last)
     cdef str decode_u32(self, const uint32_t *ids, Py_ssize_t n, bint skip_special_tokens)
     cdef int join_ids(self, Output *out, const uint32_t *ids, Py_ssize_t n, bint skip) except -1

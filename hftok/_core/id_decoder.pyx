@@ -143,10 +143,7 @@ cdef class IdDecoder:
     # --- the table ---
 
     cdef int fill(self, uint32_t number, Entry *e) except -1:
-        cdef Step step
-        cdef str text
         cdef bytes data
-        cdef int value
         cdef uint8_t *blob
         cdef int64_t capacity, size, i
         cdef Entry made
@@ -157,15 +154,17 @@ cdef class IdDecoder:
         made.state = ENTRY_MISSING
         if token is not None:
             made.special = token in self.special_tokens
-            text = <str?>token
-            for step in self.token_steps:
-                text = step.token(text, False, False)
-            value = byte_token(text) if self.join == JOIN_FALLBACK else -1
-            if value >= 0:
+            try:
+                piece = self.piece(<str?>token, False, False)
+            except ValueError:
+                made.state = ENTRY_FAILS
+                e[0] = made
+                return 0
+            if isinstance(piece, int):
                 made.state = ENTRY_BYTE
-                made.size = <uint32_t>value
+                made.size = <uint32_t>piece
             else:
-                data = byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
+                data = <bytes>piece
                 size = PyBytes_GET_SIZE(data)
                 if size > 0xFFFFFFFF:
                     raise OverflowError("a token of 4 GiB or more cannot be decoded")
@@ -186,6 +185,22 @@ cdef class IdDecoder:
         e[0] = made
         return 0
 
+    cdef object piece(self, str text, bint first, bint last):
+        """What a token becomes at a place: bytes, or the int value of a byte token."""
+        cdef Step step
+        cdef int value
+        for step in self.token_steps:
+            text = step.token(text, first, last)
+        if self.join == JOIN_FALLBACK:
+            value = byte_token(text)
+            if value >= 0:
+                return value
+        return byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
+
+    cdef int fail(self, uint32_t number) except -1:
+        self.piece(self.id_to_token(number), False, False)
+        raise RuntimeError("a token that could not be decoded now can be: id_to_token changed its mind")
+
     cdef int entry(self, uint32_t number, Entry *e) except -1:
         cdef bytes kept
         if <int64_t>number < self.n_entries:
@@ -203,21 +218,11 @@ cdef class IdDecoder:
         return 0
 
     cdef object edge_piece(self, uint32_t number, bint first, bint last):
-        """The bytes of an id at the first or last place, or the int value of a byte token."""
-        cdef Step step
-        cdef str text
+        # The same at the first or last place.
         key = (number, first, last)
         piece = self.edge_pieces.get(key)
         if piece is None:
-            text = self.id_to_token(number)
-            for step in self.token_steps:
-                text = step.token(text, first, last)
-            value = byte_token(text) if self.join == JOIN_FALLBACK else -1
-            if value >= 0:
-                piece = value
-            else:
-                piece = byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
-            self.edge_pieces[key] = piece
+            piece = self.edge_pieces[key] = self.piece(self.id_to_token(number), first, last)
         return piece
 
     # --- decoding ---
@@ -283,7 +288,9 @@ cdef class IdDecoder:
                         _put_run(out, run)
                     _put(out, <bytes>piece)
                 continue
-            if e.state == ENTRY_BYTE:
+            if e.state != ENTRY_PIECE:
+                if e.state == ENTRY_FAILS:
+                    self.fail(ids[i])
                 run.append(e.size)
                 continue
             if run is not None and run:
