@@ -203,6 +203,22 @@ def _hash_of(content: str) -> int:
     return -2 if signed == -1 else signed
 
 
+def special_tokens_argument(value: Any) -> tuple[AddedToken, ...]:
+    """Special tokens as copies. As the reference does, an AddedToken that was passed becomes special itself."""
+    if not isinstance(value, list):
+        raise not_instance(value, "list")
+    tokens = []
+    for item in value:
+        if isinstance(item, str):
+            tokens.append(AddedToken._of(string(item), special=True)._copy())
+        elif isinstance(item, AddedToken):
+            item.special = True
+            tokens.append(item._copy())
+        else:
+            raise TypeError("special_tokens must be a List[Union[str, AddedToken]]")
+    return tuple(tokens)
+
+
 _FIELDS = (Field("content", json_string), *(Field(name, json_boolean) for name in (*_FLAGS, "special")))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from hftok._core.decode_stream import DecodeStream
+from hftok._core.decoders import DecoderProgram
 from hftok.arguments import boolean, character, sequence_of, string, uint64
 from hftok.component import Attribute, Cell, Component, Description, items_of
 from hftok.json_forms import Field, FormError, plain, sequence, struct, tagged_type, unit_variant, untagged
@@ -14,9 +16,6 @@ from hftok.json_forms import uint64 as json_uint64
 from hftok.patterns import Regex, pattern_argument, pattern_tree, read_pattern
 from hftok.pre_tokenizers import metaspace_tree, prepend_scheme_argument, read_byte_level, read_metaspace
 from hftok.representation import Struct, Tree
-
-if TYPE_CHECKING:
-    from hftok._core.decode_stream import DecodeStream
 
 __all__ = [
     "CTC",
@@ -34,12 +33,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "DecodeStream":
-        from hftok._core.decode_stream import DecodeStream
-
-        return DecodeStream
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_texts = sequence_of(string)
 
 
 class Decoder(Component):
@@ -58,13 +52,8 @@ class Decoder(Component):
 
     def decode(self, tokens: list[str]) -> str:
         """The text of a list of tokens."""
-        result: str = self._compiled().decode(sequence_of(string)(tokens))
-        return result
-
-    def _compiled(self) -> Any:
-        from hftok._core.decoders import DecoderProgram
-
-        return self._program(DecoderProgram)
+        program: DecoderProgram = self._program(DecoderProgram)
+        return program.decode(_texts(tokens))
 
     @classmethod
     def _of_description(cls, description: Description) -> Any:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import regex
 
+from hftok._core.encoding import Encoding
+from hftok._core.post_process import PostProcessorProgram
 from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells
 from hftok.json_forms import Field, sequence, string_map, struct, text_and_id, unit_variant, untagged, variant
@@ -16,9 +18,6 @@ from hftok.json_forms import string as json_string
 from hftok.json_forms import uint32 as json_uint32
 from hftok.pre_tokenizers import read_byte_level
 from hftok.representation import Struct, StructVariant, Tree, Variant
-
-if TYPE_CHECKING:
-    from hftok.encoding import Encoding
 
 __all__ = ["BertProcessing", "ByteLevel", "PostProcessor", "RobertaProcessing", "Sequence", "TemplateProcessing"]
 
@@ -56,18 +55,14 @@ class PostProcessor(Component):
         Returns:
             a new encoding.
         """
-        from hftok._core.encoding import Encoding as CoreEncoding
-        from hftok._core.encoding import process
-
         with naming("encoding"):
-            exact(encoding, CoreEncoding, "Encoding")
-        if pair is not None:
-            with naming("pair"):
-                exact(pair, CoreEncoding, "Encoding")
+            exact(encoding, Encoding)
+        with naming("pair"):
+            pair = None if pair is None else exact(pair, Encoding)
         with naming("add_special_tokens"):
             special = boolean(add_special_tokens)
-        result: Encoding = process(self._spec(), encoding, pair, special)
-        return result
+        program: PostProcessorProgram = self._program(PostProcessorProgram)
+        return program.process(encoding, pair, special)
 
     @classmethod
     def _read(cls, value: Any) -> Description:

@@ -1174,7 +1174,9 @@ cdef class Writer:
                 self.put_char(c",")
             first = False
             self.new_line()
-            self.string(<str?>key)
+            if not isinstance(<object>key, str):
+                raise TypeError("the keys of a JSON object are strings")
+            self.string(<object>key)
             self.put_char(c":")
             if self.pretty:
                 self.put_char(c" ")

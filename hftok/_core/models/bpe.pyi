@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hftok._core.models.model import Model
 
 class BPEModel(Model):
@@ -10,7 +13,7 @@ class BPEModel(Model):
     def __init__(
         self,
         vocab: dict[str, int],
-        merges: list[str] | list[tuple[str, str]] | list[list[str]],
+        merges: list[str] | list[tuple[str, str]] | list[list[str]] | NDArray[np.uint32],
         dropout: float | None = None,
         unk_token: str | None = None,
         continuing_subword_prefix: str | None = None,

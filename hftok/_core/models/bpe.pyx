@@ -201,7 +201,7 @@ cdef class BPEModel(Model):
     def __dealloc__(self):
         free(self.byte_pairs)
 
-    def __init__(self, dict vocab not None, list merges not None, dropout=None, unk_token=None,
+    def __init__(self, dict vocab not None, merges not None, dropout=None, unk_token=None,
                  continuing_subword_prefix=None, end_of_word_suffix=None, bint fuse_unk=False, bint byte_fallback=False,
                  bint ignore_merges=False):
         cdef float p
