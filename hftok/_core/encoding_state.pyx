@@ -1,7 +1,9 @@
 """The pickled form of an Encoding: JSON bytes, the same that the reference writes.
 
 What it does: `dump` writes the nine fields in the reference's order without spaces, `load` reads them back and checks
-every value. The sequence ranges are written in ascending order (a hash map in the reference: any order).
+every value. Text in exactly that form, the only one that pickles have, is read directly into columns; any other is parsed
+by a JSON library and checked field by field, which also finds what is wrong with it. The sequence ranges are written in
+ascending order (a hash map in the reference: any order).
 Rule of the reference: serde's derived form of tokenizer/encoding.rs; a sequence of fields in place of the map is read too,
 unknown fields are ignored, a damaged state is an Exception ("Error while attempting to unpickle Encoding: ...").
 Unlike the reference, which takes columns of different lengths and panics later, they are refused here.
@@ -11,16 +13,20 @@ import re
 
 import orjson
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcmp, memcpy, strlen
 
 from hftok._core.encoding cimport (
-    Encoding, SequenceRange, encoding_from_arrays, encoding_set_overflowing, encoding_set_range)
+    LAZY_ALL, Column, Encoding, SequenceRange, encoding_from_arrays, encoding_set_overflowing, encoding_set_range)
+from hftok._core.text cimport utf8_encode
 
 
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char *where) except -1
     void Py_LeaveRecursiveCall()
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 
 cdef tuple FIELDS = (
@@ -32,39 +38,178 @@ class _Damaged(Exception):
     """What is wrong with a state."""
 
 
-def dump(Encoding encoding not None):
-    """The state of an Encoding as the reference pickles it, bytes."""
-    return orjson.dumps(_fields(encoding))
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+cdef struct Text:
+    uint8_t *data
+    Py_ssize_t size
+    Py_ssize_t capacity
 
 
-cdef dict _fields(Encoding e):
+cdef int room(Text *t, Py_ssize_t n) except -1:
+    cdef Py_ssize_t capacity
+    cdef uint8_t *data
+    if t.capacity - t.size < n:
+        capacity = 2 * t.capacity + n
+        data = <uint8_t *>realloc(t.data, <size_t>capacity)
+        if data == NULL:
+            raise MemoryError("no memory for the state of an Encoding")
+        t.data = data
+        t.capacity = capacity
+    return 0
+
+
+cdef int put(Text *t, const char *literal) except -1:
+    cdef size_t n = strlen(literal)
+    room(t, <Py_ssize_t>n)
+    memcpy(t.data + t.size, literal, n)
+    t.size += <Py_ssize_t>n
+    return 0
+
+
+cdef inline void put_number(Text *t, uint64_t value) noexcept:
+    # 20 digits at most; the caller made room
+    cdef uint8_t digits[20]
+    cdef int n = 0
+    while True:
+        digits[n] = <uint8_t>(c"0" + value % 10)
+        n += 1
+        value //= 10
+        if value == 0:
+            break
+    while n:
+        n -= 1
+        t.data[t.size] = digits[n]
+        t.size += 1
+
+
+cdef inline void put_byte(Text *t, uint8_t b) noexcept:
+    t.data[t.size] = b
+    t.size += 1
+
+
+cdef int put_column(Text *t, const char *name, Column c, Py_ssize_t n) except -1:
+    cdef Py_ssize_t i
+    put(t, name)
+    room(t, 11 * n)
+    for i in range(n):
+        if i:
+            put_byte(t, c",")
+        put_number(t, c.data[i] if c.data != NULL else c.value)
+    return 0
+
+
+cdef int put_string(Text *t, str text) except -1:
+    cdef Py_ssize_t i, n = len(text)
+    cdef Py_UCS4 c
+    cdef const char *hexadecimal = b"0123456789abcdef"
+    room(t, 6 * n + 2)
+    put_byte(t, c'"')
+    for i in range(n):
+        c = text[i]
+        if c >= 0x80:
+            t.size += utf8_encode(c, t.data + t.size)
+        elif c == c'"' or c == c"\\":
+            put_byte(t, c"\\")
+            put_byte(t, <uint8_t>c)
+        elif c >= 0x20:
+            put_byte(t, <uint8_t>c)
+        else:
+            put_byte(t, c"\\")
+            if c == 8:
+                put_byte(t, c"b")
+            elif c == 9:
+                put_byte(t, c"t")
+            elif c == 10:
+                put_byte(t, c"n")
+            elif c == 12:
+                put_byte(t, c"f")
+            elif c == 13:
+                put_byte(t, c"r")
+            else:
+                put(t, b"u00")
+                put_byte(t, c"1" if c >= 16 else c"0")
+                put_byte(t, <uint8_t>hexadecimal[<uint32_t>c & 15])
+    put_byte(t, c'"')
+    return 0
+
+
+cdef int put_encoding(Text *t, Encoding e) except -1:
     cdef const SequenceRange *r
-    cdef int i
+    cdef Py_ssize_t i
     cdef Encoding piece
-    cdef list overflowing = []
-    cdef dict ranges = {}
-    Py_EnterRecursiveCall(" while pickling overflowing encodings")
-    try:
-        if e.overflow is not None:
+    cdef bint comma = False
+    e.materialize(LAZY_ALL)
+    put_column(t, b'{"ids":[', e.id_column, e.n)
+    put_column(t, b'],"type_ids":[', e.type_id_column, e.n)
+    put(t, b'],"tokens":[')
+    for i in range(e.n):
+        if i:
+            put(t, b",")
+        put_string(t, <str>e.token_list[i])
+    put(t, b'],"words":[')
+    room(t, 11 * e.n)
+    for i in range(e.n):
+        if i:
+            put_byte(t, c",")
+        if e.word_column == NULL or e.word_column[i] < 0:
+            memcpy(t.data + t.size, b"null", 4)
+            t.size += 4
+        else:
+            put_number(t, <uint64_t>e.word_column[i])
+    put(t, b'],"offsets":[')
+    room(t, 44 * e.n)
+    for i in range(e.n):
+        if i:
+            put_byte(t, c",")
+        put_byte(t, c"[")
+        put_number(t, e.offset_pairs[2 * i] if e.offset_pairs != NULL else 0)
+        put_byte(t, c",")
+        put_number(t, e.offset_pairs[2 * i + 1] if e.offset_pairs != NULL else 0)
+        put_byte(t, c"]")
+    put_column(t, b'],"special_tokens_mask":[', e.special_column, e.n)
+    put_column(t, b'],"attention_mask":[', e.attention_column, e.n)
+    put(t, b'],"overflowing":[')
+    if e.overflow is not None:
+        Py_EnterRecursiveCall(" while pickling overflowing encodings")
+        try:
             for piece in e.overflow:
-                overflowing.append(_fields(piece))
-    finally:
-        Py_LeaveRecursiveCall()
+                if comma:
+                    put(t, b",")
+                comma = True
+                put_encoding(t, piece)
+        finally:
+            Py_LeaveRecursiveCall()
+    put(t, b'],"sequence_ranges":{')
     r = e.ranges()
     for i in range(e.n_ranges):
-        ranges[str(r[i].sequence)] = {"start": r[i].start, "end": r[i].end}
-    return {
-        "ids": e.ids,
-        "type_ids": e.type_ids,
-        "tokens": e.tokens,
-        "words": e.word_ids,
-        "offsets": e.offsets,
-        "special_tokens_mask": e.special_tokens_mask,
-        "attention_mask": e.attention_mask,
-        "overflowing": overflowing,
-        "sequence_ranges": ranges,
-    }
+        put(t, b',"' if i else b'"')
+        room(t, 100)
+        put_number(t, r[i].sequence)
+        put(t, b'":{"start":')
+        room(t, 60)
+        put_number(t, r[i].start)
+        put(t, b',"end":')
+        room(t, 60)
+        put_number(t, r[i].end)
+        put_byte(t, c"}")
+    put(t, b"}}")
+    return 0
 
+
+def dump(Encoding encoding not None):
+    """The state of an Encoding as the reference pickles it, bytes."""
+    cdef Text t
+    t.data = NULL
+    t.size = t.capacity = 0
+    try:
+        put_encoding(&t, encoding)
+        return PyBytes_FromStringAndSize(<char *>t.data, t.size)
+    finally:
+        free(t.data)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 def load(state):
     """The Encoding of a pickled state.
@@ -73,15 +218,200 @@ def load(state):
         TypeError: `state` is not bytes.
         Exception: the bytes hold no state of an Encoding.
     """
+    cdef Reader r
+    cdef Encoding e
     if not isinstance(state, bytes):
         if state is None:
             raise TypeError("'None' is not an instance of 'bytes'")
         raise TypeError(f"'{type(state).__name__}' object is not an instance of 'bytes'")
+    r.at = <const uint8_t *>PyBytes_AS_STRING(state)
+    r.end = r.at + PyBytes_GET_SIZE(state)
     try:
+        e = read_encoding(&r)
+        if e is not None and r.at == r.end:
+            return e
         return _encoding(orjson.loads(state))
     except (_Damaged, orjson.JSONDecodeError, RecursionError) as error:
         raise Exception(f"Error while attempting to unpickle Encoding: {error}") from None
 
+
+cdef struct Reader:
+    const uint8_t *at
+    const uint8_t *end
+
+
+# The functions below read the form that `dump` writes. False or None: it is another; nothing is said about what is wrong.
+
+cdef inline bint take(Reader *r, const char *literal) noexcept:
+    cdef size_t n = strlen(literal)
+    if <size_t>(r.end - r.at) < n or memcmp(r.at, literal, n) != 0:
+        return False
+    r.at += n
+    return True
+
+
+cdef inline bint take_number(Reader *r, uint64_t top, uint64_t *value) noexcept:
+    cdef uint64_t v = 0, digit
+    cdef const uint8_t *start = r.at
+    while r.at < r.end and c"0" <= r.at[0] <= c"9":
+        digit = <uint64_t>(r.at[0] - c"0")
+        if v > (top - digit) // 10:
+            return False
+        v = 10 * v + digit
+        r.at += 1
+    value[0] = v
+    return r.at > start and (start[0] != c"0" or r.at == start + 1)
+
+
+cdef uint32_t *read_ids(Reader *r, Py_ssize_t *n) except NULL:
+    """The first column, whose length decides that of the others; malloc'ed. *n < 0: not this form."""
+    cdef Py_ssize_t size = 0, capacity = 64
+    cdef uint64_t value
+    cdef uint32_t *data = <uint32_t *>malloc(<size_t>capacity * sizeof(uint32_t))
+    cdef uint32_t *grown
+    if data == NULL:
+        raise MemoryError("no memory for the ids of an Encoding")
+    n[0] = -1
+    if not take(r, b'{"ids":['):
+        return data
+    if take(r, b"]"):
+        n[0] = 0
+        return data
+    while True:
+        if size == capacity:
+            capacity *= 2
+            grown = <uint32_t *>realloc(data, <size_t>capacity * sizeof(uint32_t))
+            if grown == NULL:
+                free(data)
+                raise MemoryError("no memory for the ids of an Encoding")
+            data = grown
+        if not take_number(r, 0xFFFFFFFF, &value):
+            return data
+        data[size] = <uint32_t>value
+        size += 1
+        if take(r, b"]"):
+            n[0] = size
+            return data
+        if not take(r, b","):
+            return data
+
+
+cdef bint read_column(Reader *r, const char *name, uint32_t *out, Py_ssize_t n) noexcept:
+    cdef Py_ssize_t i
+    cdef uint64_t value
+    if not take(r, name):
+        return False
+    for i in range(n):
+        if (i and not take(r, b",")) or not take_number(r, 0xFFFFFFFF, &value):
+            return False
+        out[i] = <uint32_t>value
+    return take(r, b"]")
+
+
+cdef str read_string(Reader *r):
+    cdef const uint8_t *start
+    cdef bint escaped = False
+    if not take(r, b'"'):
+        return None
+    start = r.at
+    while r.at < r.end and r.at[0] != c'"':
+        if r.at[0] < 0x20:
+            return None
+        if r.at[0] == c"\\":
+            escaped = True
+            r.at += 1
+            if r.at == r.end:
+                return None
+        r.at += 1
+    if r.at == r.end:
+        return None
+    r.at += 1
+    try:
+        if escaped:
+            return orjson.loads((<const char *>start - 1)[:r.at - start + 1])
+        return PyUnicode_DecodeUTF8(<const char *>start, r.at - 1 - start, NULL)
+    except ValueError:
+        return None
+
+
+cdef Encoding read_encoding(Reader *r):
+    cdef Py_ssize_t i, n
+    cdef uint32_t *ids = NULL
+    cdef uint32_t *rows
+    cdef uint64_t *pairs
+    cdef int64_t *words
+    cdef uint64_t value, start, stop
+    cdef void *memory = NULL
+    cdef list tokens = [], overflowing = []
+    cdef Encoding e, piece
+    cdef str token
+    try:
+        ids = read_ids(r, &n)
+        if n < 0:
+            return None
+        memory = malloc(<size_t>n * (3 * sizeof(uint64_t) + 3 * sizeof(uint32_t)) + 1)
+        if memory == NULL:
+            raise MemoryError(f"no memory for an Encoding of {n} tokens")
+        pairs = <uint64_t *>memory
+        words = <int64_t *>(pairs + 2 * n)
+        rows = <uint32_t *>(words + n)
+        if not read_column(r, b',"type_ids":[', rows, n) or not take(r, b',"tokens":['):
+            return None
+        for i in range(n):
+            if i and not take(r, b","):
+                return None
+            token = read_string(r)
+            if token is None:
+                return None
+            tokens.append(token)
+        if not take(r, b'],"words":['):
+            return None
+        for i in range(n):
+            if i and not take(r, b","):
+                return None
+            if take(r, b"null"):
+                words[i] = -1
+            elif take_number(r, 0xFFFFFFFF, &value):
+                words[i] = <int64_t>value
+            else:
+                return None
+        if not take(r, b'],"offsets":['):
+            return None
+        for i in range(n):
+            if not (take(r, b",[" if i else b"[") and take_number(r, 0xFFFFFFFFFFFFFFFF, pairs + 2 * i) and take(r, b",")
+                    and take_number(r, 0xFFFFFFFFFFFFFFFF, pairs + 2 * i + 1) and take(r, b"]")):
+                return None
+        if not (take(r, b"]") and read_column(r, b',"special_tokens_mask":[', rows + n, n)
+                and read_column(r, b',"attention_mask":[', rows + 2 * n, n) and take(r, b',"overflowing":[')):
+            return None
+        e = encoding_from_arrays(n, ids, rows, 0, rows + n, 0, rows + 2 * n, 0, pairs, words, tokens)
+    finally:
+        free(ids)
+        free(memory)
+    Py_EnterRecursiveCall(" in nested `overflowing`")
+    try:
+        while not take(r, b"]"):
+            if overflowing and not take(r, b","):
+                return None
+            piece = read_encoding(r)
+            if piece is None:
+                return None
+            overflowing.append(piece)
+    finally:
+        Py_LeaveRecursiveCall()
+    encoding_set_overflowing(e, overflowing)
+    if not take(r, b',"sequence_ranges":{'):
+        return None
+    while not take(r, b"}"):
+        if not (take(r, b',"' if e.n_ranges else b'"') and take_number(r, 0xFFFFFFFFFFFFFFFF, &value)
+                and take(r, b'":{"start":') and take_number(r, 0xFFFFFFFFFFFFFFFF, &start)
+                and take(r, b',"end":') and take_number(r, 0xFFFFFFFFFFFFFFFF, &stop) and take(r, b"}")):
+            return None
+        encoding_set_range(e, value, start, stop)
+    return e if take(r, b"}") else None
+
+
+# What follows reads any JSON, and says what is wrong.
 
 cdef Encoding _encoding(object state):
     cdef Encoding e
@@ -90,7 +420,7 @@ cdef Encoding _encoding(object state):
     cdef uint64_t *pairs
     cdef int64_t *words
     cdef uint32_t *rows
-    cdef void *room
+    cdef void *memory
     if isinstance(state, dict):
         for name in FIELDS:
             if name not in state:
@@ -109,11 +439,11 @@ cdef Encoding _encoding(object state):
     for i in range(7):
         if len(<list>values[i]) != n:
             raise _Damaged(f"`{FIELDS[i]}` has {len(<list>values[i])} entries and `ids` {n}: all columns must have the same length")
-    room = malloc(<size_t>n * (3 * sizeof(uint64_t) + 4 * sizeof(uint32_t)) + 1)
-    if room == NULL:
+    memory = malloc(<size_t>n * (3 * sizeof(uint64_t) + 4 * sizeof(uint32_t)) + 1)
+    if memory == NULL:
         raise MemoryError(f"no memory for an Encoding of {n} tokens")
     try:
-        pairs = <uint64_t *>room
+        pairs = <uint64_t *>memory
         words = <int64_t *>(pairs + 2 * n)
         rows = <uint32_t *>(words + n)
         _u32_column(values[0], rows, "ids")
@@ -136,14 +466,14 @@ cdef Encoding _encoding(object state):
             pairs[2 * i + 1] = _number(pair[1], 0xFFFFFFFFFFFFFFFF, "offsets")
         e = encoding_from_arrays(n, rows, rows + n, 0, rows + 2 * n, 0, rows + 3 * n, 0, pairs, words, (<list>values[2])[:])
     finally:
-        free(room)
-    _ranges(e, values[8])
+        free(memory)
     Py_EnterRecursiveCall(" in nested `overflowing`")
     try:
         overflowing = [_encoding(piece) for piece in values[7]]
     finally:
         Py_LeaveRecursiveCall()
     encoding_set_overflowing(e, overflowing)
+    _ranges(e, values[8])
     return e
 
 
