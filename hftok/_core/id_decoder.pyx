@@ -251,10 +251,14 @@ cdef class IdDecoder:
         return "".join(tokens)
 
     cdef int join_ids(self, Output *out, const uint32_t *ids, Py_ssize_t n, bint skip) except -1:
-        cdef Py_ssize_t i, last = -1
+        cdef Py_ssize_t i = 0, stop, last = -1
         cdef int64_t run = -1           # where in the output a run of byte tokens starts
         cdef Entry e
-        cdef Entry *inner = self.tables[<int>PLACE_INNER]
+        cdef const Entry *inner = self.tables[<int>PLACE_INNER]
+        cdef const Entry *met
+        cdef const uint8_t *blob
+        cdef uint8_t *p
+        cdef const uint8_t *limit
         cdef int64_t n_entries = self.n_entries
         cdef Place place = PLACE_FIRST if self.first_differs else PLACE_INNER
         if self.last_differs:
@@ -263,34 +267,50 @@ cdef class IdDecoder:
                 if e.state != ENTRY_MISSING and not (skip and e.special):
                     last = i
                     break
-        for i in range(n):
+            i = 0
+        while True:
+            if run < 0 and place == PLACE_INNER:
+                # As far as it goes: entries that were met before and are plain pieces.
+                stop = last if last >= i else n
+                blob = self.blob
+                p = out.data + out.size
+                limit = out.data + out.capacity
+                while i < stop and <int64_t>ids[i] < n_entries:
+                    met = inner + ids[i]
+                    if met.state != ENTRY_PIECE or (met.special & <uint8_t>skip) or limit - p < <int64_t>met.size:
+                        break
+                    copy_piece(p, blob + met.offset, met.size)
+                    p += met.size
+                    out.high |= met.high
+                    i += 1
+                out.size = p - out.data
+            if i >= n:
+                break
+            # One of any kind.
             if i == last:
                 place = <Place>(place | PLACE_LAST)
-            if place == PLACE_INNER and <int64_t>ids[i] < n_entries and inner[ids[i]].state != ENTRY_UNKNOWN:
-                e = inner[ids[i]]
-            else:
-                self.entry(ids[i], place, &e)
+            self.entry(ids[i], place, &e)
             if e.state == ENTRY_MISSING or (skip and e.special):
+                i += 1
                 continue
             if e.state == ENTRY_PIECE:
                 if run >= 0:
                     _end_run(out, run)
                     run = -1
-                if out.capacity - out.size < <int64_t>e.size:
-                    _reserve(out, e.size)
+                _reserve(out, e.size)
                 copy_piece(out.data + out.size, self.blob + e.offset, e.size)
                 out.size += e.size
                 out.high |= e.high
             elif e.state == ENTRY_BYTE:
                 if run < 0:
                     run = out.size
-                if out.capacity == out.size:
-                    _reserve(out, 1)
+                _reserve(out, 1)
                 out.data[out.size] = <uint8_t>e.size
                 out.size += 1
             else:
                 self.fail(ids[i], place)
             place = PLACE_INNER
+            i += 1
         if run >= 0:
             _end_run(out, run)
         return 0
