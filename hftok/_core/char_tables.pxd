@@ -36,4 +36,4 @@ cdef class CharClassifier:
     cdef int classify(self, uint32_t cp) noexcept nogil
     cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil
     cdef CharEntry *make_page(self, uint32_t page) noexcept nogil
-    cdef _make_ascii(self)
+    cdef _make_ascii(self, bytes second_bytes)

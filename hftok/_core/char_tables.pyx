@@ -23,7 +23,8 @@ from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.text cimport utf8_decode, utf8_encode
 from hftok._core.unicode cimport UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_props, uc_stable
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SPECIAL, KNOWN, PAGES,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    HT_SPECIAL, KNOWN, PAGES,
     CharEntry, CharTables,
 )
 
@@ -99,7 +100,8 @@ cdef class CharClassifier:
     def __cinit__(self):
         memset(&self.t, 0, sizeof(CharTables))
 
-    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bint finish_all=False):
+    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False):
+        # first_bytes: bytes that begin a raw added token; second_bytes: 256 flags, bytes that may follow these
         # finish_all: no unfinished entries, so that chunk text is normalized text (searched for added tokens)
         self.finish_all = finish_all
         self.model = model
@@ -131,7 +133,7 @@ cdef class CharClassifier:
             self._assign(self.classify(ord(character)))
         if self.make_page(0) == NULL:
             raise MemoryError("no memory for the character table")
-        self._make_ascii()
+        self._make_ascii(second_bytes)
 
     def __dealloc__(self):
         cdef int i
@@ -307,7 +309,7 @@ cdef class CharClassifier:
             free(entries)
         return kept
 
-    cdef _make_ascii(self):
+    cdef _make_ascii(self, bytes second_bytes):
         cdef CharEntry *page = <CharEntry *>self.t.pages[0]
         cdef CharEntry *e
         cdef int i, bit, identity = 1, lower = 1, cls
@@ -327,7 +329,10 @@ cdef class CharClassifier:
             else:
                 cls = HT_SPECIAL
             if self.t.first[i]:
-                cls |= HT_SPECIAL
+                cls |= HT_FIRST
+                self.t.ascii.any_first = 1
+            if second_bytes[i]:
+                cls |= HT_SECOND
             self.t.ascii.cls[i] = <uint8_t>cls
             if self.t.ascii.map[i] != i:
                 identity = 0
@@ -335,9 +340,10 @@ cdef class CharClassifier:
                 lower = 0
             if cls & HT_RUN1:
                 self.t.ascii.two_runs = 1
-            for bit in range(4):
+            for bit in range(6):
                 if cls >> bit & 1:
                     self.t.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
+        self.t.ascii.high_second = any(second_bytes[128:])
         self.t.ascii.map_kind = 0 if identity else 1 if lower else 2
         self.keeps_nul = page[0].action != ACT_DROP and page[0].action != ACT_SEPARATOR
 

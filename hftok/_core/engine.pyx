@@ -9,6 +9,7 @@ Documents are dealt out in units of about 1 MiB; huge ones are cut between words
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
 cimport cython
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -17,7 +18,8 @@ from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long, cache_spill, ht_key,
+    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_reserve, cache_spill, ht_key,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UTF8, Doc, Documents, Unit, doc_text,
@@ -29,7 +31,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
-    Kernels, Worker, char_entry, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
 import os
@@ -180,7 +182,8 @@ cdef class Engine:
         if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
             return "an added token is empty or begins with white space"
         first = bytes([i for i in range(256) if p.raw.m.first[i]])
-        classifier = CharClassifier(p.model, planned[0], planned[1], first, bool(p.normalized.size))
+        second = bytes([p.raw.m.second[i] for i in range(256)])
+        classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
         if not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
@@ -291,7 +294,6 @@ cdef class Engine:
         cdef ht_key key
         cdef const char *p
         cdef Py_ssize_t n
-        cdef bytes data
         cdef Model model = self.pipeline.model
         if self.has_prototype or model.vocab is None:
             return 0
@@ -300,17 +302,20 @@ cdef class Engine:
         self.has_prototype = True
         state_init(&x, model)
         try:
-            for token in model.vocab:
-                data = token.encode("utf-8")
-                n = len(data)
-                p = data
+            if cache_reserve(&self.prototype, len(model.vocab)) != 0:
+                raise MemoryError("no memory for the word cache")
+            for token, id in model.vocab.items():
+                p = PyUnicode_AsUTF8AndSize(token, &n)
                 if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
                     continue
-                x.pieces.size = 0
-                if model.tokenize(<const uint8_t *>p, n, &x.pieces, x.model_scratch) != 0 or x.pieces.size != 1:
-                    continue
                 memset(&value, 0, sizeof(value))
-                value.id0 = x.pieces.data[0].id
+                if model.knows_itself:
+                    value.id0 = id
+                else:
+                    x.pieces.size = 0
+                    if model.tokenize(<const uint8_t *>p, n, &x.pieces, x.model_scratch) != 0 or x.pieces.size != 1:
+                        continue
+                    value.id0 = x.pieces.data[0].id
                 value.meta = 1
                 memset(&key, 0, 16)
                 memcpy(&key, p, n)
@@ -348,6 +353,7 @@ cdef class Engine:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
                 box.w.row_ends = call.row_ends
+                box.w.expected = documents.bytes // (3 * threads)
                 box.w.prefix = call.prefix
                 box.w.n_prefix = call.n_prefix
                 box.w.suffix = call.suffix
@@ -456,7 +462,7 @@ cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t 
         b = text[at]
         if (48 <= b <= 57 or 65 <= b <= 90 or 97 <= b <= 122) and not engine.classifier.t.first[b]:
             b = text[at - 1]
-            if b < 128 and engine.classifier.t.ascii.cls[b] == 0:
+            if is_separator(&engine.classifier.t, b):
                 return at
         at += 1
     return size
@@ -486,7 +492,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     w.word = 0
     for d in range(u.first, u.last):
         size = 0
-        text = doc_text(&call.docs[d], u.start, u.end, &c.buffer, &c.buffer_size, &size, &error)
+        text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
         if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
@@ -627,10 +633,11 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         memcpy(long_key, text, n)
         v = cache_find_long(&w.cache, long_key, long_hash)
     if v != NULL:
-        return emit_value(w, chunk, v, full)
+        emit_value(w, chunk, v, full)
+        return 0
     w.misses += 1
     x.pieces.size = 0
-    if _unfinished(w, text, n):
+    if w.unfinished and _unfinished(w, text, n):
         pt_reset(&x.pt, text, n)
         (<Pipeline>c.pipeline).normalizer.run(&x.pt, &x.pt.splits[0])
         if x.pt.error:
@@ -682,7 +689,7 @@ cdef void _to_raw(ExactState *x) noexcept nogil:
 
 cdef int _emit_pieces(Worker *w, uint32_t s, const TokenVec *pieces, bint full) noexcept nogil:
     cdef int64_t i
-    cdef int error = worker_id_room(w, pieces.size + 4 * BATCH)
+    cdef int error = worker_id_room(w, pieces.size + (MAX_SPILLED + 4) * BATCH)
     if error:
         return error
     for i in range(pieces.size):

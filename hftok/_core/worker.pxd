@@ -7,14 +7,18 @@ cdef extern from "block.h":
     ctypedef struct ht_ascii:
         uint8_t cls[128]
         uint8_t map[128]
-        uint8_t columns[4][16]
+        uint8_t columns[6][16]
         int32_t map_kind
         int32_t two_runs
+        int32_t any_first
+        int32_t high_second
     enum:
         HT_RUN0
         HT_RUN1
         HT_ISOLATE
         HT_SPECIAL
+        HT_FIRST
+        HT_SECOND
 
 cdef enum:
     # What a code point does to the chunks (CharEntry.action).
@@ -90,7 +94,10 @@ ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size,
 # The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
 ctypedef int (*region_fn)(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil
 
+ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
+
 cdef struct Kernels:
+    valid_fn utf8_valid      # NULL: no better than byte by byte
     scan_fn scan
     flush_fn flush
     hash_key_fn hash_key
@@ -125,12 +132,14 @@ cdef struct Worker:
     int64_t flushed_chunks   # its chunks that were flushed already
     int64_t limit            # stop after this many chunks (every chunk has at least one token); 0 = all
     int hold                 # do not flush inside the document
+    int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
     # Output.
     uint32_t *ids
     uint32_t *spans          # 2 per token (characters), where wanted
     int32_t *words           # 1 per token, where wanted
     int64_t n_ids
     int64_t id_capacity
+    int64_t expected         # a guess at the tokens of the call
     int64_t *row_ends        # per document: n_ids after it
     int32_t word             # number of the next chunk in its document
     int32_t row_begun        # the document's prefix is written
@@ -162,4 +171,9 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
 cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
 cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends
+cdef inline bint is_separator(const CharTables *t, uint8_t byte) noexcept nogil:
+    """Whether an ASCII byte ends a chunk and is dropped."""
+    return byte < 128 and (t.ascii.cls[byte] & (HT_RUN0 | HT_RUN1 | HT_ISOLATE | HT_SPECIAL)) == 0
+
+
 cdef const CharEntry *char_entry(CharTables *tables, uint32_t cp) noexcept nogil

@@ -12,12 +12,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.chunk_cache cimport INLINE_IDS, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
+from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
 from hftok._core.text cimport utf8_decode
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
-    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, worker_direct,
-    worker_id_room, worker_room,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
+    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, is_separator, valid_fn,
+    worker_direct, worker_id_room, worker_room,
 )
 
 cdef extern from "block.h" nogil:
@@ -30,7 +30,15 @@ cdef extern from "block.h" nogil:
     int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
     void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                  const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
-    int ht_emit(const ht_key *keys, const uint32_t *places, const uint8_t *table, int i, int n, uint32_t **out)
+    ctypedef struct ht_tables:
+        const uint8_t *table
+        const uint8_t *long_table
+        const uint32_t *arena
+        uint32_t long_mask
+        const uint8_t *text
+        const uint32_t *starts
+        const uint32_t *ends
+    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out)
     const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
     uint32_t ht_hash_key(ht_key key)
     uint32_t ht_hash_long(const uint8_t *key48)
@@ -59,6 +67,8 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     cdef const uint8_t *v
     cdef uint32_t *out
     cdef int error, stop
+    cdef ht_tables tables
+    tables.text = w.text
     for k in range(w.n_marks + 1):
         end = w.marks[k].chunk if k < w.n_marks else n
         if not w.row_begun and (k < w.n_marks or end > pos):
@@ -72,7 +82,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 j = n - filled
                 if j > BATCH:
                     j = BATCH
-                error = worker_id_room(w, 4 * BATCH)
+                error = worker_id_room(w, (MAX_SPILLED + 4) * BATCH)
                 if error:
                     return error
                 ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
@@ -97,20 +107,26 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                     continue
                 if not full:
                     out = w.ids + w.n_ids
-                    j = ht_emit(w.keys, w.places, w.cache.table, <int>j, stop, &out)
+                    tables.table = w.cache.table
+                    tables.long_table = w.cache.long_table
+                    tables.long_mask = w.cache.long_mask
+                    tables.arena = w.cache.arena
+                    tables.starts = w.starts + base
+                    tables.ends = w.ends + base
+                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out)
                     w.n_ids = out - w.ids
                     if j == stop:
                         break
                     if w.ends[base + j] >= KNOWN:
                         continue
-                # One chunk with everything: spans, spilled answers, or not in its home bucket.
+                # One chunk with everything: spans, or not in its home bucket.
                 v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
                 if v != NULL:
-                    error = emit_value(w, base + j, <const Value *>v, full)
+                    emit_value(w, base + j, <const Value *>v, full)
                 else:
                     error = w.miss(w, base + j, &w.keys[j])
-                if error:
-                    return error
+                    if error:
+                        return error
                 if full:
                     w.word += 1
                 j += 1
@@ -123,6 +139,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
             w.row_ends[w.marks[k].row] = w.n_ids
             w.row_begun = 0
             w.word = 0
+    w.unfinished = 0
     w.lookups += n
     w.flushed_chunks += n - w.first_chunk
     w.first_chunk = 0
@@ -187,6 +204,17 @@ cdef inline bint eight_ascii(const uint8_t *text) noexcept nogil:
     return not (eight & <uint64_t>0x8080808080808080)
 
 
+cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *length) noexcept nogil:
+    """The entry of the code point at text, if it is not ASCII and its page is there already, else NULL."""
+    cdef const CharEntry *entry
+    cdef uint32_t cp
+    if text[0] < 128:
+        return NULL
+    cp = utf8_decode(text, length)
+    entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
+    return NULL if entry == NULL else entry + (cp & 255)
+
+
 cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
     cdef CharTables *t = w.tables
     cdef int64_t i = 0, stop = size, region_end = 0, floor = 0, skip = 0, r, room
@@ -211,8 +239,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             # Room for a block; and now and then a flush, after a separator only, so that no escape reaches behind it.
             if HT_UNLIKELY(c.used + STEP > w.capacity or c.n_starts + STEP > w.chunk_capacity or c.used > FLUSH_TEXT):
                 store(w, c)
-                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and text[i - 1] < 128 \
-                        and t.ascii.cls[text[i - 1]] == 0:
+                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and is_separator(t, text[i - 1]):
                     error = flush(w)
                     if error:
                         return error
@@ -311,7 +338,26 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     # The text is kept for the search for normalized added tokens.
                     memcpy(buf + c.used, text + i, <size_t>length)
                     c.used += length
+                    # On through a stretch of the like.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != ACT_KNOWN:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += 1
+                        memcpy(&first, entry.bytes, 4)
+                        ends[c.n_ends] = KNOWN | first
+                        c.n_ends += 1
+                        if full:
+                            index[c.used] = c.character
+                        memcpy(buf + c.used, text + i, <size_t>length)
+                        c.used += length
                 elif (action & 7) <= ACT_RUN3 and action != ACT_SEPARATOR:
+                    if action & ACT_UNFINISHED:
+                        w.unfinished = 1
                     if c.run != <uint32_t>(action & 3):
                         ends[c.n_ends] = <uint32_t>c.used
                         c.n_ends += c.run != 0
@@ -325,6 +371,21 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                         index[c.used + 2] = c.character
                         index[c.used + 3] = c.character
                     c.used += entry.size
+                    # On through a stretch of the same class.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != action:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        memcpy(buf + c.used, entry.bytes, 4)
+                        if full:
+                            index[c.used] = c.character
+                            index[c.used + 1] = c.character
+                            index[c.used + 2] = c.character
+                            index[c.used + 3] = c.character
+                        c.used += entry.size
                 elif action == ACT_ISOLATE:
                     ends[c.n_ends] = <uint32_t>c.used
                     c.n_ends += c.run != 0
@@ -356,12 +417,12 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 elif action != ACT_DROP:
                     # Escape: go back to the last separator, scan up to it, then hand the text up to the next one over.
                     r = i
-                    while r > floor and not (text[r - 1] < 128 and t.ascii.cls[text[r - 1]] == 0):
+                    while r > floor and not is_separator(t, text[r - 1]):
                         r -= 1
                     region_end = i + length
                     while region_end < size:
                         byte = text[region_end]
-                        if byte < 128 and t.ascii.cls[byte] == 0:
+                        if is_separator(t, byte):
                             break
                         if t.first[byte] and region_end >= skip:
                             found = w.match(w.matcher, text, size, region_end, floor, &hit)
@@ -411,7 +472,19 @@ cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
     return scan_text(w, text, size, False)
 
 
+cdef extern from *:
+    """
+    #include "utf8.h"
+    #if defined(HT_UTF8_SIMD)
+    #define HT_UTF8_KERNEL ht_utf8_valid
+    #else
+    #define HT_UTF8_KERNEL NULL
+    #endif
+    """
+    valid_fn HT_UTF8_KERNEL
+
 cdef Kernels _kernels
+_kernels.utf8_valid = HT_UTF8_KERNEL
 _kernels.scan = scan
 _kernels.flush = flush
 _kernels.hash_key = ht_hash_key
