@@ -31,7 +31,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
-    Kernels, Worker, char_entry, is_separator, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
 cdef extern from "Python.h":
