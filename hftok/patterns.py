@@ -10,7 +10,7 @@ from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
 from hftok.representation import ValueVariant
 
-__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "pattern_argument", "behavior_reader", "read_pattern"]
+__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "behavior_reader", "pattern_argument", "read_pattern"]
 
 # kind ("String" or "Regex") and text
 Pattern = tuple[str, str]
