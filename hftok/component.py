@@ -131,6 +131,14 @@ class Component:
     _many: bool
     _program_for: tuple[list[Description], Any] | None
 
+    def __init_subclass__(cls) -> None:
+        """The kinds are final, as in the reference: what a kernel is compiled from must be what the class says."""
+        super().__init_subclass__()
+        if cls.__module__.partition(".")[0] != "hftok":
+            for base in cls.__bases__:
+                if issubclass(base, Component) and Component not in base.__bases__:
+                    raise TypeError(f"type '{base.__module__}.{base.__qualname__}' is not an acceptable base type")
+
     def __init__(self) -> None:
         kind = type(self)
         raise TypeError(f"cannot create '{kind.__module__}.{kind.__qualname__}' instances: use one of its subclasses")
