@@ -1,8 +1,8 @@
 """tokenizer.json: what is in it, and how it is read and written.
 
-`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older forms
-included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way: between it and
-the file stand `TokenizerParts`.
+`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older
+forms included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way:
+between it and the file stand `TokenizerParts`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ DIRECTIONS = {"left": "Left", "right": "Right"}
 
 
 class TruncationParams(NamedTuple):
-    """How long inputs are cut. `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right"."""
+    """How long inputs are cut.
+
+    `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right".
+    """
 
     max_length: int = 512
     stride: int = 0
