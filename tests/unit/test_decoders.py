@@ -386,6 +386,34 @@ def test_id_arguments(ids: Any) -> None:
     )
 
 
+def test_texts_of_every_width() -> None:
+    words = [
+        "a",
+        "Z9",
+        "\x7f",
+        "\x80",
+        "é",
+        "ÿ",
+        "\u0100",
+        "\u07ff",
+        "\u0800",
+        "日本",
+        "\uffff",
+        "\U00010000",
+        "\U0010ffff",
+        "abcdefgh" * 3,
+    ]
+    decoder = IdDecoder(DecoderProgram(("Fuse",)), dict(enumerate(words)).get, len(words), [])
+    rng = random.Random(5)
+    for top in range(1, len(words) + 1):
+        for _ in range(60):
+            ids = [rng.randrange(top) for _ in range(rng.randrange(14))]
+            text = decoder.decode(ids)
+            assert text == "".join(words[i] for i in ids)
+            assert text.isascii() == ("".join(words[i] for i in ids)).isascii()
+            assert text.encode("utf-16-le") == "".join(words[i] for i in ids).encode("utf-16-le")
+
+
 def test_ids_far_apart() -> None:
     words = {0: "a", 7: "##b", 2**31: "c", 2**32 - 1: "##d"}
     decoder = IdDecoder(DecoderProgram(("WordPiece", "##", True)), words.get, 2**32, ["c"])
