@@ -172,6 +172,39 @@ def test_byte_fallback_reads_a_plus_sign() -> None:
         assert program.decode([token, "a"]) == theirs.decode([token, "a"])
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s+",
+        "b*",
+        "[0-9]+",
+        "(?i:A)",
+        "▁",
+        "é+",
+        "^",
+        "$",
+        ".",
+        "(?<=a)b",
+        r"\p{Han}",
+        "a|ab",
+        r"</w>",
+        "",
+        r"\A.",
+        "x*?",
+    ],
+)
+def test_replace_by_regular_expression(pattern: str) -> None:
+    pytest.importorskip("hftok._core.patterns", reason="this build has no regular expressions")
+    for content in ("", "<é>"):
+        spec = ("Sequence", (("Replace", "Regex", pattern, content), ("ByteFallback",), ("Fuse",)))
+        program, theirs = DecoderProgram(spec), reference(spec)
+        for token in [*POOL, "abba b12 ab", "aé日本é\n9", "A\nb  c"]:
+            assert program.decode([token]) == theirs.decode([token]), token
+        pair = Pair(spec, 7)
+        for skip in (True, False):
+            assert pair.decode(pair.ids, skip) == pair.theirs.decode(pair.ids, skip)
+
+
 class Numbered:
     """A sequence by its __getitem__ alone."""
 
