@@ -215,9 +215,7 @@ cdef class Door:
                 self.forget()
                 return None
         found = PyDict_GetItem(state, "_published")
-        if found == NULL or <object>found is not plan:
-            backend._publish(plan, plan.truncation, plan.padding, plan.special_as_text, plan.full_overflow)
-        return plan.run(tokenizer, text, pair)
+        return plan.run(tokenizer, backend, found != NULL and <object>found is plan, text, pair)
 
     cdef object keep(self, object tokenizer, dict attributes, dict kwargs, Entry entry):
         """After a call that went the slow way and was fine: make its plan, if there is one, and keep it."""

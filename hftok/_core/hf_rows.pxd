@@ -49,4 +49,4 @@ cdef class Plan:
     cdef bint only_ids                 # the ids and nothing else: `encode`
     cdef Tensors tensors
     cdef int64_t warn_above            # rows longer than this are warned about; -1: never
-    cdef object run(self, object tokenizer, object text, object pair)
+    cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair)

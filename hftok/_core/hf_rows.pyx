@@ -186,8 +186,9 @@ cdef class Plan:
             raise ValueError(f"no tensors of type {tensors!r} here")
         self.warn_above = -1 if warn_above is None else min(warn_above, 1 << 60)
 
-    cdef object run(self, object tokenizer, object text, object pair):
-        """The result, or None where this input is for the other way. `tokenizer`: the transformers object."""
+    cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair):
+        """The result, or None where this input is for the other way. tokenizer: the transformers object; is_shown: its backend
+        shows this plan's settings already."""
         cdef Documents d = Documents()
         cdef Rows r
         cdef bint batched = False
@@ -248,6 +249,8 @@ cdef class Plan:
                     raise MemoryError("no memory for the words")
                 if not _add_words(d, text, pair, batched, ends):
                     return None
+            if not is_shown:
+                backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
             r.samples = samples
             r.bare = not batched and not self.want_overflow
             result = _rows(self, d, &r, ends, False)
@@ -622,7 +625,7 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
         r.pad_type_id = p.pad_type_id
         r.width = r.longest if p.pad_length < 0 else p.pad_length
         if p.pad_multiple:
-            r.width += (-r.width) % p.pad_multiple
+            r.width += (p.pad_multiple - r.width % p.pad_multiple) % p.pad_multiple
         if r.width > 1 << 40:
             raise MemoryError(f"no memory to pad to {r.width} tokens")
         if r.width > r.longest:
