@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from hftok.arguments import boolean, sequence_of, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
-from hftok.json_forms import Field, FormError, option, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.json_forms import Field, FormError, FormPanic, option, plain, sequence, struct, tagged_type, unit_variant, untagged
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.patterns import Regex, pattern_argument, pattern_tree, read_pattern
@@ -308,7 +308,7 @@ def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
 def _byte(value: Any) -> int:
     number = uint64(value)
     if number > 255:
-        raise OverflowError("out of range integral type conversion attempt")
+        raise OverflowError("out of range integral type conversion attempted")
     return number
 
 
@@ -352,8 +352,8 @@ def _charsmap(value: Any) -> bytes:
         if base64.b64encode(charsmap).decode() != padded or len(value) > len(padded):
             raise ValueError("precompiled_charsmap is not base64")
         check_charsmap(charsmap)
-    except (ValueError, binascii.Error) as error:
-        raise FormError(str(error)) from None
+    except (ValueError, binascii.Error, FormError) as error:
+        raise FormPanic(str(error)) from None
     return charsmap
 
 

@@ -14,11 +14,11 @@ from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
 from hftok.patterns import (
     BEHAVIORS,
+    BehaviorAttribute,
     Regex,
-    behavior_argument,
+    behavior_reader,
     pattern_argument,
     pattern_tree,
-    read_behavior,
     read_pattern,
 )
 from hftok.representation import Struct, Tree, Variant
@@ -217,7 +217,7 @@ class Punctuation(PreTokenizer):
     'removed'
     """
 
-    behavior = Attribute(behavior_argument)
+    behavior = BehaviorAttribute()
 
     def __init__(self, behavior: str = "isolated") -> None:
         self._create(behavior=behavior)
@@ -277,7 +277,7 @@ class Split(PreTokenizer):
     Split(pattern=String(" "), behavior=Isolated, invert=False)
     """
 
-    behavior = Attribute(behavior_argument)
+    behavior = BehaviorAttribute()
     invert = Attribute(boolean)
 
     def __init__(self, pattern: str | Regex, behavior: str, invert: bool = False) -> None:
@@ -400,7 +400,7 @@ _BYTE_LEVEL = (
 _SPLIT = (
     Field("type", unit_variant("Split")),
     Field("pattern", read_pattern),
-    Field("behavior", read_behavior),
+    Field("behavior", behavior_reader()),
     Field("invert", json_boolean),
 )
 
@@ -412,7 +412,7 @@ _UNTAGGED = {
     "Whitespace": unit_reader(Whitespace),
     "Sequence": _sequence,
     "Split": _split,
-    "Punctuation": _with_fields(Punctuation, Field("behavior", read_behavior, "isolated")),
+    "Punctuation": _with_fields(Punctuation, Field("behavior", behavior_reader(flattened=True), "isolated")),
     "WhitespaceSplit": unit_reader(WhitespaceSplit),
     "Digits": _with_fields(Digits, Field("individual_digits", json_boolean)),
     "UnicodeScripts": unit_reader(UnicodeScripts),

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
+import regex
+
+from hftok._core.encoding import Encoding
+from hftok._core.post_process import PostProcessorProgram
 from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells
 from hftok.json_forms import Field, sequence, string_map, struct, text_and_id, unit_variant, untagged, variant
@@ -14,9 +18,6 @@ from hftok.json_forms import string as json_string
 from hftok.json_forms import uint32 as json_uint32
 from hftok.pre_tokenizers import read_byte_level
 from hftok.representation import Struct, StructVariant, Tree, Variant
-
-if TYPE_CHECKING:
-    from hftok.encoding import Encoding
 
 __all__ = ["BertProcessing", "ByteLevel", "PostProcessor", "RobertaProcessing", "Sequence", "TemplateProcessing"]
 
@@ -54,18 +55,14 @@ class PostProcessor(Component):
         Returns:
             a new encoding.
         """
-        from hftok._core.encoding import Encoding as CoreEncoding
-        from hftok._core.encoding import process
-
         with naming("encoding"):
-            exact(encoding, CoreEncoding, "Encoding")
-        if pair is not None:
-            with naming("pair"):
-                exact(pair, CoreEncoding, "Encoding")
+            exact(encoding, Encoding)
+        with naming("pair"):
+            pair = None if pair is None else exact(pair, Encoding)
         with naming("add_special_tokens"):
             special = boolean(add_special_tokens)
-        result: Encoding = process(self._spec(), encoding, pair, special)
-        return result
+        program: PostProcessorProgram = self._program(PostProcessorProgram)
+        return program.process(encoding, pair, special)
 
     @classmethod
     def _read(cls, value: Any) -> Description:
@@ -383,12 +380,14 @@ def _debug(pieces: tuple[Piece, ...]) -> str:
 
 def _debug_string(text: str) -> str:
     """A string as Rust's Debug prints it."""
-    short = {"\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
-    return '"' + "".join(short.get(c) or (c if _debug_plain(c) else f"\\u{{{ord(c):x}}}") for c in text) + '"'
+    short = {" ": " ", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(short.get(c) or (f"\\u{{{ord(c):x}}}" if _escaped().match(c) else c) for c in text) + '"'
 
 
-def _debug_plain(c: str) -> bool:
-    return c == " " or (c.isprintable() and unicodedata.category(c) not in ("Mn", "Me"))
+@cache
+def _escaped() -> regex.Pattern[str]:
+    """Characters that do not show by themselves."""
+    return regex.compile(r"[\p{Grapheme_Extend}\p{C}\p{Z}\u115f\u1160\u3164\uffa0]")
 
 
 # ---- reading JSON (reference: processors/mod.rs and its siblings) ----------------------------------------------------

@@ -8,12 +8,12 @@ the sixth element of a long list replaced by dots in `str`, the hundredth in `re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from hftok._core.json import Float32, decimal_parts
 
-__all__ = ["Float32", "Struct", "StructVariant", "Unserializable", "ValueVariant", "Variant", "describe", "to_json"]
+__all__ = ["Float32", "Listing", "Struct", "StructVariant", "Unserializable", "ValueVariant", "Variant", "describe", "positional", "to_json"]
 
 Tree = Any
 
@@ -50,6 +50,13 @@ class StructVariant(NamedTuple):
     fields: tuple[tuple[str, Tree], ...]
 
 
+class Listing:
+    """A list that is made item by item, so that `repr` need not make half a million."""
+
+    def __init__(self, items: Callable[[], Iterable[Tree]]) -> None:
+        self.items = items
+
+
 def to_json(node: Tree) -> Any:
     """The node as dicts, lists and plain values."""
     if isinstance(node, Struct):
@@ -72,6 +79,8 @@ def to_json(node: Tree) -> Any:
         if node and isinstance(node[0], (Struct, Variant, ValueVariant, StructVariant)):
             return [to_json(value) for value in node]
         return node
+    if isinstance(node, Listing):
+        return iter(node.items())
     return node
 
 
@@ -88,7 +97,7 @@ def describe(node: Tree, *, full: bool) -> str:
     return "".join(describer.parts)
 
 
-def _positional(x: float) -> str:
+def positional(x: float) -> str:
     """A number as Rust's Display prints it: the shortest digits, never an exponent."""
     if x != x:
         return "NaN"
@@ -163,9 +172,9 @@ class _Describer:
         elif node is None or isinstance(node, (bool, int)):
             self.parts.append(str(node))
         elif isinstance(node, float):
-            self.parts.append(_positional(node))
+            self.parts.append(positional(node))
         elif isinstance(node, Float32):
-            self.parts.append(_positional(node.value))
+            self.parts.append(positional(node.value))
         elif isinstance(node, (Struct, StructVariant)):
             self.fields(node.name, node.fields)
         elif isinstance(node, Variant):
@@ -178,6 +187,8 @@ class _Describer:
             self.elements(node, "(", ")")
         elif isinstance(node, list):
             self.elements(node, "[", "]")
+        elif isinstance(node, Listing):
+            self.elements(node.items(), "[", "]")
         else:
             self.map(node)
 

@@ -15,6 +15,7 @@ cdef struct Matcher:
     TokenRule *rules
     int64_t n_rules
     uint8_t first[256]       # bytes that begin a token
+    uint8_t second[256]      # bytes that may follow: second bytes of tokens, every byte if there is a token of one byte
     int matches_empty        # a token whose pattern is the empty string
     int begins_blank         # a token that begins with white space
 

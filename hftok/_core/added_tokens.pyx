@@ -111,6 +111,10 @@ cdef class AddedMatcher:
             self.m.rules[i].refused = bool(token[5])
             automaton.add_word(data.decode("latin-1"), i)
             self.m.first[data[0]] = 1
+            if len(data) > 1:
+                self.m.second[data[1]] = 1
+            else:
+                memset(self.m.second, 1, 256)
             if token[0][0].isspace():
                 self.m.begins_blank = 1
         if by_pattern:

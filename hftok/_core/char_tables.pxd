@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from hftok._core.normalized cimport PreTokenized
+from hftok._core.exact cimport ExactState
+from hftok._core.models.model cimport Model
 from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.worker cimport CharEntry, CharTables
 
@@ -19,6 +20,7 @@ cdef enum:
 
 cdef class CharClassifier:
     cdef CharTables t
+    cdef Model model
     cdef NormalizerProgram full
     cdef NormalizerProgram before_composing      # the stages before the NFC or NFKC one
     cdef bint composes
@@ -32,6 +34,6 @@ cdef class CharClassifier:
     cdef void _assign(self, int label) noexcept nogil
     cdef int _label(self, int label) noexcept nogil
     cdef int classify(self, uint32_t cp) noexcept nogil
-    cdef int make_entry(self, PreTokenized *p, uint32_t cp, CharEntry *entry) noexcept nogil
+    cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil
     cdef CharEntry *make_page(self, uint32_t page) noexcept nogil
-    cdef _make_ascii(self)
+    cdef _make_ascii(self, bytes second_bytes)

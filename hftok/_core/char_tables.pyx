@@ -16,12 +16,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from hftok._core.normalized cimport PreTokenized, Split, pt_free, pt_init, pt_reset
+from hftok._core.exact cimport ExactState, state_free, state_init
+from hftok._core.models.model cimport Model
+from hftok._core.normalized cimport PreTokenized, Split, pt_reset
 from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.text cimport utf8_decode, utf8_encode
 from hftok._core.unicode cimport UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_props, uc_stable
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SPECIAL, PAGES,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    HT_SPECIAL, KNOWN, PAGES,
     CharEntry, CharTables,
 )
 
@@ -97,9 +100,11 @@ cdef class CharClassifier:
     def __cinit__(self):
         memset(&self.t, 0, sizeof(CharTables))
 
-    def __init__(self, list stages, list rules, bytes first_bytes, bint finish_all=False):
+    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False):
+        # first_bytes: bytes that begin a raw added token; second_bytes: 256 flags, bytes that may follow these
         # finish_all: no unfinished entries, so that chunk text is normalized text (searched for added tokens)
         self.finish_all = finish_all
+        self.model = model
         cdef int i
         cdef uint32_t cp
         self.full = NormalizerProgram(("Sequence", tuple(stages)))
@@ -128,7 +133,7 @@ cdef class CharClassifier:
             self._assign(self.classify(ord(character)))
         if self.make_page(0) == NULL:
             raise MemoryError("no memory for the character table")
-        self._make_ascii()
+        self._make_ascii(second_bytes)
 
     def __dealloc__(self):
         cdef int i
@@ -175,8 +180,10 @@ cdef class CharClassifier:
                 label = label * 2 + (1 if props & UC_NUMERIC else 0)
         return CLASS_ISOLATED if isolated else label
 
-    cdef int make_entry(self, PreTokenized *p, uint32_t cp, CharEntry *entry) noexcept nogil:
+    cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil:
         """Fill the entry of one code point; 0, or the error of the exact path."""
+        cdef PreTokenized *p = &x.pt
+        cdef uint32_t id
         cdef uint8_t raw[4]
         cdef uint8_t again[64]
         cdef int n_raw = utf8_encode(cp, raw), length, cls, run = 0, first, last, before = 0, after = 0, size
@@ -241,6 +248,15 @@ cdef class CharClassifier:
             if last - first > 4:
                 return 0
             entry.action = ACT_ISOLATE
+            if last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+                x.pieces.size = 0
+                if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
+                    id = x.pieces.data[0].id
+                    if id < KNOWN:
+                        entry.action = ACT_KNOWN
+                        entry.size = <uint8_t>n_raw
+                        memcpy(entry.bytes, &id, 4)
+                        return 0
         else:
             run = self._label(run)
             if run == 0:
@@ -270,21 +286,21 @@ cdef class CharClassifier:
         """Make a page and publish it (or take the one that another thread published first); NULL without memory."""
         cdef CharEntry *entries = <CharEntry *>calloc(256, sizeof(CharEntry))
         cdef CharEntry *kept
-        cdef PreTokenized p
+        cdef ExactState x
         cdef uint32_t i, cp
         cdef int error = 0
         if entries == NULL:
             return NULL
-        pt_init(&p)
+        state_init(&x, self.model)
         for i in range(256):
             cp = page * 256 + i
             if 0xD800 <= cp < 0xE000 or cp > 0x10FFFF:
                 entries[i].action = ACT_ESCAPE
                 continue
-            error = self.make_entry(&p, cp, &entries[i])
+            error = self.make_entry(&x, cp, &entries[i])
             if error:
                 break
-        pt_free(&p)
+        state_free(&x, self.model)
         if error:
             free(entries)
             return NULL
@@ -293,7 +309,7 @@ cdef class CharClassifier:
             free(entries)
         return kept
 
-    cdef _make_ascii(self):
+    cdef _make_ascii(self, bytes second_bytes):
         cdef CharEntry *page = <CharEntry *>self.t.pages[0]
         cdef CharEntry *e
         cdef int i, bit, identity = 1, lower = 1, cls
@@ -313,7 +329,10 @@ cdef class CharClassifier:
             else:
                 cls = HT_SPECIAL
             if self.t.first[i]:
-                cls |= HT_SPECIAL
+                cls |= HT_FIRST
+                self.t.ascii.any_first = 1
+            if second_bytes[i]:
+                cls |= HT_SECOND
             self.t.ascii.cls[i] = <uint8_t>cls
             if self.t.ascii.map[i] != i:
                 identity = 0
@@ -321,9 +340,10 @@ cdef class CharClassifier:
                 lower = 0
             if cls & HT_RUN1:
                 self.t.ascii.two_runs = 1
-            for bit in range(4):
+            for bit in range(6):
                 if cls >> bit & 1:
                     self.t.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
+        self.t.ascii.high_second = any(second_bytes[128:])
         self.t.ascii.map_kind = 0 if identity else 1 if lower else 2
         self.keeps_nul = page[0].action != ACT_DROP and page[0].action != ACT_SEPARATOR
 

@@ -46,6 +46,7 @@ cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_lo
 cdef void cache_free(ChunkCache *c) noexcept nogil
 cdef void cache_clear(ChunkCache *c) noexcept nogil
 cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil
+cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil

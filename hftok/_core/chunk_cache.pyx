@@ -1,7 +1,7 @@
 """A worker's cache of chunks (bytes of a pre-token -> its ids), and the rules that keep it within its budget.
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
-home bucket themselves (simd/block.h) and come here for the next one. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
+home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
 Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
@@ -14,37 +14,10 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    #if defined(_MSC_VER)
-    #include <malloc.h>
-    static void *ht_aligned(size_t size) { return _aligned_malloc(size, 64); }
-    static void ht_aligned_free(void *p) { _aligned_free(p); }
-    static void ht_huge(void *p, size_t size) { (void)p; (void)size; }
-    #else
-    #if defined(__linux__)
-    #include <sys/mman.h>
-    #endif
-    /* Tables of 2 MiB and more are aligned to huge pages and say so before they are first touched. */
-    static void *ht_aligned(size_t size) {
-        void *p = NULL;
-        const size_t align = size >= ((size_t)2 << 20) ? ((size_t)2 << 20) : 64;
-        return posix_memalign(&p, align, size) == 0 ? p : NULL;
-    }
-    static void ht_aligned_free(void *p) { free(p); }
-    static void ht_huge(void *p, size_t size) {
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (size >= ((size_t)2 << 20)) (void)madvise(p, size, MADV_HUGEPAGE);
-    #else
-        (void)p; (void)size;
-    #endif
-    }
-    #endif
-    """
-    void *ht_aligned(size_t size) noexcept nogil
-    void ht_aligned_free(void *p) noexcept nogil
-    void ht_huge(void *p, size_t size) noexcept nogil
+cdef extern from "memory.h" nogil:
+    void *ht_aligned(size_t size)
+    void ht_aligned_free(void *p)
+    void ht_huge(void *p, size_t size)
 
 cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
@@ -100,6 +73,21 @@ cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil:
     return (<int64_t>c.mask + 1 + <int64_t>c.long_mask + 1) * 64 + c.arena_capacity * 4 + (DOOR_WORDS * 8 if c.door != NULL else 0)
 
 
+cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil:
+    """Grow the short table of an empty cache for `count` keys; 0, or -1 without memory."""
+    cdef int64_t buckets = FIRST_BUCKETS
+    cdef uint8_t *table
+    while buckets < count:
+        buckets *= 2
+    table = _table(buckets)
+    if table == NULL:
+        return -1
+    ht_aligned_free(c.table)
+    c.table = table
+    c.mask = <uint32_t>(buckets - 1)
+    return 0
+
+
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil:
     """Start from a prototype's short table (seeded with the vocabulary) where the budget allows; what was there is forgotten."""
     cdef int64_t size = (<int64_t>prototype.mask + 1) * 64
@@ -123,20 +111,29 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
 
 
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that is not in its home bucket: in the one after it, or NULL."""
-    cdef uint8_t *b = c.table + <size_t>((hash + 1) & c.mask) * 64
-    if memcmp(b, key, 16) == 0:
-        return <Value *>(b + 32)
-    if memcmp(b + 16, key, 16) == 0:
-        return <Value *>(b + 48)
-    return NULL
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found changes places
+    with the second one of its home bucket (whose other bucket this is), so what is asked for often stands at home."""
+    cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
+    cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
+    cdef uint8_t held[16]
+    if memcmp(b, key, 16) != 0:
+        b += 16
+        if memcmp(b, key, 16) != 0:
+            return NULL
+    memcpy(held, home + 16, 16)
+    memcpy(home + 16, b, 16)
+    memcpy(b, held, 16)
+    memcpy(held, home + 48, 16)
+    memcpy(home + 48, b + 32, 16)
+    memcpy(b + 32, held, 16)
+    return <Value *>(home + 48)
 
 
 cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
     cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
         return <Value *>(line + LONG_KEY)
-    line = c.long_table + <size_t>((hash + 1) & c.long_mask) * 64
+    line = c.long_table + <size_t>((hash ^ 1) & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
         return <Value *>(line + LONG_KEY)
     return NULL
@@ -162,7 +159,7 @@ cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil:
         capacity = c.arena_capacity * 2 if c.arena_capacity else 4096
         if capacity * 4 > c.budget // 4 or cache_bytes(c) + (capacity - c.arena_capacity) * 4 > c.budget:
             return 0
-        arena = <uint32_t *>realloc(c.arena, <size_t>capacity * 4)
+        arena = <uint32_t *>realloc(c.arena, <size_t>(capacity + BLOCK_WORDS) * 4)       # ids are read eight at a time
         if arena == NULL:
             return 0
         c.arena = arena
@@ -214,7 +211,7 @@ cdef inline bint _place(uint8_t *table, uint32_t mask, const ht_key *key, uint32
             memcpy(b + 16, key, 16)
             memcpy(b + 48, value, 16)
             return True
-        b = table + <size_t>((hash + 1) & mask) * 64
+        b = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 
@@ -271,7 +268,7 @@ cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48
             memcpy(line, key48, LONG_KEY)
             memcpy(line + LONG_KEY, value, 16)
             return True
-        line = table + <size_t>((hash + 1) & mask) * 64
+        line = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 

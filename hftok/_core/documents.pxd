@@ -1,6 +1,8 @@
 # The texts of one call, as pointers, and how they are dealt out to threads. See documents.pyx.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
+from hftok._core.worker cimport valid_fn
+
 cdef enum:
     DOC_UTF8 = 0             # valid UTF-8 (ASCII strings included)
     DOC_LATIN1 = 1           # Python's Latin-1, UCS-2, UCS-4 storage: transcoded by the thread that encodes it
@@ -41,5 +43,5 @@ cdef enum:
 
 # Text of a document (or of its bytes [start, end), end >= 0) as UTF-8: its own bytes, or `buffer` (grown as needed) with the
 # transcoded or repaired text. NULL: error[0] says why.
-cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, uint8_t **buffer, int64_t *capacity, int64_t *size,
-                             int *error) noexcept nogil
+cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, valid_fn valid, uint8_t **buffer, int64_t *capacity,
+                             int64_t *size, int *error) noexcept nogil

@@ -7,6 +7,7 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 
+from hftok._core.worker cimport valid_fn
 from hftok._core.utf8 cimport utf8_repair, utf8_repaired_size, utf8_valid_prefix
 
 cdef extern from "Python.h":
@@ -54,10 +55,11 @@ cdef class Documents:
         return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4)
 
 
-cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, uint8_t **buffer, int64_t *capacity, int64_t *size,
-                             int *error) noexcept nogil:
+cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, valid_fn valid, uint8_t **buffer, int64_t *capacity,
+                             int64_t *size, int *error) noexcept nogil:
     cdef const uint8_t *data = d.data
-    cdef int64_t need, n = d.size, valid = 0
+    cdef int64_t need, n = d.size
+    cdef bint is_valid
     cdef uint8_t *p
     if end >= 0:
         data += start
@@ -66,8 +68,11 @@ cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, uint8_t *
         size[0] = n
         return data
     if d.kind == DOC_RAW:
-        valid = utf8_valid_prefix(data, n)
-        if valid == n:
+        if valid != NULL:
+            is_valid = valid(data, n)
+        else:
+            is_valid = utf8_valid_prefix(data, n) == n
+        if is_valid:
             size[0] = n
             return data
         need = utf8_repaired_size(data, n)

@@ -18,13 +18,11 @@ cdef inline void emit_around(Worker *w, const uint32_t *ids, int64_t n) noexcept
         w.n_ids += 1
 
 
-cdef inline int emit_spilled(Worker *w, uint32_t start, const uint32_t *block, int64_t n, bint full) noexcept nogil:
+cdef inline void emit_spilled(Worker *w, uint32_t start, const uint32_t *block, int64_t n, bint full) noexcept nogil:
     """n ids, then per id (first byte << 16 | last byte) relative to the chunk, which begins at `start` of the chunk text."""
     cdef int64_t i
-    cdef int error = worker_id_room(w, n + 4 * BATCH)
-    if error:
-        return error
-    memcpy(w.ids + w.n_ids, block, <size_t>n * 4)
+    for i in range(n):
+        w.ids[w.n_ids + i] = block[i]
     if full:
         for i in range(n):
             if w.want_spans:
@@ -32,16 +30,16 @@ cdef inline int emit_spilled(Worker *w, uint32_t start, const uint32_t *block, i
             if w.want_words:
                 w.words[w.n_ids + i] = w.word
     w.n_ids += n
-    return 0
 
 
-cdef inline int emit_value(Worker *w, int64_t chunk, const Value *v, bint full) noexcept nogil:
-    """The tokens of a cached chunk. There is room for INLINE_IDS + 1 of them."""
+cdef inline void emit_value(Worker *w, int64_t chunk, const Value *v, bint full) noexcept nogil:
+    """The tokens of a cached chunk. The batch has made room for MAX_SPILLED + 4 of them."""
     cdef uint32_t count = v.meta & META_COUNT
     cdef uint32_t s, e, c1, c2
     cdef int64_t i
     if count == 0:
-        return emit_spilled(w, w.starts[chunk], w.cache.arena + v.id0, v.id1, full)
+        emit_spilled(w, w.starts[chunk], w.cache.arena + v.id0, v.id1, full)
+        return
     memcpy(w.ids + w.n_ids, v, 16)
     if full:
         s = w.starts[chunk]
@@ -62,4 +60,3 @@ cdef inline int emit_value(Worker *w, int64_t chunk, const Value *v, bint full) 
             for i in range(count):
                 w.words[w.n_ids + i] = w.word
     w.n_ids += count
-    return 0

@@ -6,10 +6,10 @@ their final size, and filled by the threads.
 cimport numpy as cnp
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
-from cpython.ref cimport Py_INCREF, PyObject
-from cpython.unicode cimport PyUnicode_Check
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from hftok._core.documents cimport Doc, Documents, Unit
@@ -23,9 +23,10 @@ from hftok._core import parallel
 cnp.import_array()
 
 cdef enum:
+    PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
     PAD_ROWS = 256           # rows of a padded matrix that one thread writes at a time
-    SIDE_RIGHT = 0
-    SIDE_LEFT = 1
+    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
+    ADOPT_TOKENS = 16384     # results of one thread from this size on are its own buffer
 
 
 cdef Documents documents_of(object texts, str what="texts"):
@@ -161,23 +162,54 @@ cdef int _copy_out(Encoded e, uint32_t *ids, int32_t *spans, object par) except 
     return 0
 
 
+cdef void _free_buffer(object capsule) noexcept:
+    free(PyCapsule_GetPointer(capsule, NULL))
+
+
+cdef object _adopt(void *data, cnp.npy_intp *shape, int dimensions, int kind):
+    """An array over malloc'ed memory, which it owns from now on."""
+    cdef object base
+    try:
+        base = PyCapsule_New(data, NULL, _free_buffer)
+    except BaseException:
+        free(data)
+        raise
+    array = cnp.PyArray_SimpleNewFromData(dimensions, shape, kind, data)
+    cnp.set_array_base(<cnp.ndarray>array, base)
+    return array
+
+
 cdef object _ragged(Encoded e, bint spans, object par):
     """(ids uint32 (n,), row offsets int64 (rows + 1,), spans int32 (n, 2) or None)"""
+    cdef Worker *w
+    cdef void *p
     cdef cnp.npy_intp shape[2]
     cdef object ids, offsets, pairs = None
     cdef int64_t *o
     shape[0] = e.total
     shape[1] = 2
-    ids = cnp.PyArray_EMPTY(1, shape, cnp.NPY_UINT32, 0)
-    if spans:
-        pairs = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT32, 0)
+    if len(e.boxes) == 1 and e.total >= ADOPT_TOKENS:
+        # One thread did it all, in order: its buffer is the result. The surplus is given back without a copy.
+        w = (<WorkerBox>e.boxes[0]).w
+        p = realloc(w.ids, <size_t>e.total * 4)
+        w.ids = NULL
+        w.id_capacity = 0
+        ids = _adopt(p, shape, 1, cnp.NPY_UINT32)
+        if spans:
+            p = realloc(w.spans, <size_t>e.total * 8)
+            w.spans = NULL
+            pairs = _adopt(p, shape, 2, cnp.NPY_INT32)
+    else:
+        ids = cnp.PyArray_EMPTY(1, shape, cnp.NPY_UINT32, 0)
+        if spans:
+            pairs = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT32, 0)
+        _copy_out(e, <uint32_t *>cnp.PyArray_DATA(<cnp.ndarray>ids),
+                  <int32_t *>cnp.PyArray_DATA(<cnp.ndarray>pairs) if spans else NULL, par)
     shape[0] = e.n_rows + 1
     offsets = cnp.PyArray_EMPTY(1, shape, cnp.NPY_INT64, 0)
     o = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>offsets)
     o[0] = 0
     memcpy(o + 1, e.ends, <size_t>e.n_rows * 8)
-    _copy_out(e, <uint32_t *>cnp.PyArray_DATA(<cnp.ndarray>ids),
-              <int32_t *>cnp.PyArray_DATA(<cnp.ndarray>pairs) if spans else NULL, par)
     e.release()
     return ids, offsets, pairs
 
@@ -185,19 +217,30 @@ cdef object _ragged(Encoded e, bint spans, object par):
 def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
     """Ids of one text as a uint32 array."""
     cdef Documents d
-    cdef Encoded e = Encoded()
+    cdef Encoded e
+    cdef WorkerBox box
+    cdef Worker *w
     cdef cnp.npy_intp n
+    cdef int64_t end = 0
     cdef object ids
     if not PyUnicode_Check(text):
         raise TypeError(f"text is of type {type(text).__name__}: TextInputSequence must be str")
-    d = Documents()
-    d.add_str(text)
-    e.encode(engine, d, affix, 0, False, False, False if d.bytes < 65536 else None, exact)
-    n = e.total
-    ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
-    _copy_out(e, <uint32_t *>cnp.PyArray_DATA(<cnp.ndarray>ids), NULL, None)
-    e.release()
-    return ids
+    if exact or PyUnicode_GET_LENGTH(text) > SHORT:
+        d = Documents()
+        d.add_str(text)
+        e = Encoded()
+        e.encode(engine, d, affix, 0, False, False, None, exact)
+        return _ragged(e, False, None)[0]
+    box = engine.checkout(1)
+    w = box.w
+    try:
+        engine.encode_short(box, text, affix, &end)
+        n = w.n_ids
+        ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
+        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), w.ids, <size_t>n * 4)
+        return ids
+    finally:
+        engine.checkin(box)
 
 
 def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, par=None, bint exact=False):
@@ -457,7 +500,7 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
         if want_special:
             result["special_tokens_mask"] = _matrix(shape, &m.out_special)
         i = (m.rows + PAD_ROWS - 1) // PAD_ROWS
-        if m.rows * width < 4096:
+        if m.rows * width < PARALLEL_CELLS:
             parallel_for(_write_rows, &m, i, 1)
         else:
             threads = parallel.threads_for(i, par)

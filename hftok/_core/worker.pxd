@@ -7,14 +7,18 @@ cdef extern from "block.h":
     ctypedef struct ht_ascii:
         uint8_t cls[128]
         uint8_t map[128]
-        uint8_t columns[4][16]
+        uint8_t columns[6][16]
         int32_t map_kind
         int32_t two_runs
+        int32_t any_first
+        int32_t high_second
     enum:
         HT_RUN0
         HT_RUN1
         HT_ISOLATE
         HT_SPECIAL
+        HT_FIRST
+        HT_SECOND
 
 cdef enum:
     # What a code point does to the chunks (CharEntry.action).
@@ -23,12 +27,17 @@ cdef enum:
     ACT_RUN2 = 2
     ACT_RUN3 = 3
     ACT_ISOLATE = 4          # a chunk of its own
+    ACT_KNOWN = 7            # the same, with one token: `bytes` is its id; the text is the raw code point
     ACT_DROP = 5             # vanishes without a trace
     ACT_ESCAPE = 6           # its effect depends on its neighbours: the text around it goes to the exact path
     ACT_UNFINISHED = 8       # flag on a run class: `bytes` is the raw code point; the model's side finishes normalizing it
 
     BATCH = 128              # chunks looked up at once
     PAGES = 0x1100
+
+cdef enum:
+    KNOWN = 0x80000000       # flag in a chunk's end: the rest is the id of its only token
+    KNOWN_SIZE = 0x7FFFFFFF
 
 cdef enum:
     SCAN_OK = 0
@@ -79,13 +88,16 @@ cdef struct Worker
 ctypedef int (*scan_fn)(Worker *w, const uint8_t *text, int64_t size) noexcept nogil
 ctypedef int (*flush_fn)(Worker *w) noexcept nogil
 # A chunk that is not in its home bucket: emit its tokens.
-ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key, uint32_t hash) noexcept nogil
+ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil
 # An added token at text[at:]? Fills hit; `floor` is the end of the previous one.
 ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
 # The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
 ctypedef int (*region_fn)(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil
 
+ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
+
 cdef struct Kernels:
+    valid_fn utf8_valid      # NULL: no better than byte by byte
     scan_fn scan
     flush_fn flush
     hash_key_fn hash_key
@@ -100,7 +112,7 @@ cdef struct Worker:
     uint32_t *index
     int64_t used
     int64_t capacity
-    # Chunks: [starts, ends) in text. n_starts == n_ends + 1 while a chunk is open.
+    # Chunks: [starts, ends) in text, or ends = KNOWN | id. n_starts == n_ends + 1 while a chunk is open.
     uint32_t *starts
     uint32_t *ends
     int64_t n_starts
@@ -120,12 +132,14 @@ cdef struct Worker:
     int64_t flushed_chunks   # its chunks that were flushed already
     int64_t limit            # stop after this many chunks (every chunk has at least one token); 0 = all
     int hold                 # do not flush inside the document
+    int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
     # Output.
     uint32_t *ids
     uint32_t *spans          # 2 per token (characters), where wanted
     int32_t *words           # 1 per token, where wanted
     int64_t n_ids
     int64_t id_capacity
+    int64_t expected         # a guess at the tokens of the call
     int64_t *row_ends        # per document: n_ids after it
     int32_t word             # number of the next chunk in its document
     int32_t row_begun        # the document's prefix is written
@@ -142,9 +156,12 @@ cdef struct Worker:
     const void *matcher      # for match
     region_fn region
     void *context            # the engine's own per-worker state, for miss and region
+    int64_t lookups          # chunks looked up, ...
+    int64_t beyond           # ... of these not in their home bucket, ...
+    int64_t misses           # ... and of these given to the model
     int error
     ht_key keys[BATCH + 4]
-    uint32_t hashes[BATCH + 4]
+    uint32_t places[BATCH + 4]
 
 cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cache_budget) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
@@ -154,4 +171,9 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
 cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
 cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends
+cdef inline bint is_separator(const CharTables *t, uint8_t byte) noexcept nogil:
+    """Whether an ASCII byte ends a chunk and is dropped."""
+    return byte < 128 and (t.ascii.cls[byte] & (HT_RUN0 | HT_RUN1 | HT_ISOLATE | HT_SPECIAL)) == 0
+
+
 cdef const CharEntry *char_entry(CharTables *tables, uint32_t cp) noexcept nogil

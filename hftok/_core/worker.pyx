@@ -11,6 +11,9 @@ from libc.string cimport memmove, memset
 
 from hftok._core.chunk_cache cimport cache_free, cache_init
 
+cdef extern from "memory.h" nogil:
+    void ht_huge(void *p, size_t size)
+
 cdef extern from "publish.h" nogil:
     void *ht_acquire(void **slot)
 
@@ -18,7 +21,7 @@ cdef enum:
     PAD = 128                # scans write whole blocks past the end, key loads read them
     FIRST_TEXT = 8192
     FIRST_CHUNKS = 2048
-    FLUSH_AT = 4096          # chunks
+    FLUSH_AT = 4096          # chunks that may pile up over documents
 
 
 cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cache_budget) noexcept nogil:
@@ -58,7 +61,7 @@ cdef void worker_reset(Worker *w) noexcept nogil:
     w.run = w.character = 0
     w.first_chunk = w.flushed_chunks = 0
     w.limit = 0
-    w.hold = 0
+    w.hold = w.unfinished = 0
     w.prefix = w.suffix = NULL
     w.n_prefix = w.n_suffix = 0
     w.row_ends = NULL
@@ -105,6 +108,8 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
     """Room for `tokens` more tokens of output; 0, or SCAN_NO_MEMORY."""
     cdef int64_t capacity
     cdef void *p
+    if w.id_capacity == 0 and w.expected > tokens:
+        tokens = w.expected
     if w.n_ids + tokens + 8 > w.id_capacity or (w.want_spans and w.spans == NULL) or (w.want_words and w.words == NULL):
         capacity = w.id_capacity
         if w.n_ids + tokens + 8 > capacity:
@@ -113,11 +118,13 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
         if p == NULL:
             return SCAN_NO_MEMORY
         w.ids = <uint32_t *>p
+        ht_huge(p, <size_t>capacity * 4)
         if w.want_spans or w.spans != NULL:
             p = realloc(w.spans, <size_t>capacity * 8)
             if p == NULL:
                 return SCAN_NO_MEMORY
             w.spans = <uint32_t *>p
+            ht_huge(p, <size_t>capacity * 8)
         if w.want_words or w.words != NULL:
             p = realloc(w.words, <size_t>capacity * 4)
             if p == NULL:

@@ -410,6 +410,20 @@ def test_a_failing_vocabulary_leaves_the_decoder_usable() -> None:
     assert decoder.decode([0, 1, 2]) == "abc"
 
 
+def test_tokens_that_cannot_be_stripped_matter_only_where_they_are_decoded() -> None:
+    words = ["a", "b", "aa"]
+    specs = [(("Strip", "a", 0, 2), 2), (("Sequence", (("WordPiece", "##", False), ("Strip", "a", 0, 2))), 0)]
+    for spec, first in specs:
+        theirs = tokenizers.Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="b"))
+        theirs.decoder = reference(spec)
+        theirs.add_special_tokens(["a"])
+        decoder = IdDecoder(DecoderProgram(spec), theirs.id_to_token, 3, ["a"])
+        for ids in ([first, 0, 1], [0], [first, 0], [first, 2, 1], [1, 2]):
+            for skip in (True, False):
+                got, want = outcome(decoder.decode, ids, skip), outcome(theirs.decode, ids, skip)
+                assert same(got, want), (spec, ids, skip, got, want)
+
+
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 

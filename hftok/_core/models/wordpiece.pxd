@@ -1,12 +1,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from hftok._core.models.model cimport Model, TokenVec
-from hftok._core.trie cimport ByteTrie
+from hftok._core.models.piece_table cimport PieceTable
 
 
 cdef class WordPieceModel(Model):
-    cdef ByteTrie trie
-    cdef uint32_t continuing          # the trie node of the continuing subword prefix, or TRIE_NONE
+    cdef PieceTable first             # every string: what a word may begin with
+    cdef PieceTable following         # strings with the continuing subword prefix, without it
     cdef int64_t max_chars
     cdef uint32_t unk
     cdef bint has_unk

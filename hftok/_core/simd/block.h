@@ -17,6 +17,8 @@
 #define HT_RUN1 2
 #define HT_ISOLATE 4
 #define HT_SPECIAL 8
+#define HT_FIRST 16      /* begins an added token, if the next byte is HT_SECOND */
+#define HT_SECOND 32
 
 #if defined(HT_SCALAR)
 /* the plain C tier, asked for by the including module */
@@ -55,12 +57,19 @@ HT_INLINE int ht_popcount64(uint64_t x) { return __builtin_popcountll(x); }
 typedef struct {
     uint8_t cls[128];        /* class byte of each ASCII byte */
     uint8_t map[128];        /* what it becomes */
-    uint8_t columns[4][16];  /* per class bit: for each low nibble, bit h set where byte (h << 4 | low) has the class bit */
+    uint8_t columns[6][16];  /* per class bit: for each low nibble, bit h set where byte (h << 4 | low) has the class bit */
     int32_t map_kind;        /* 0: map is the identity, 1: A-Z to a-z, 2: anything else */
     int32_t two_runs;        /* RUN1 is used at all */
+    int32_t any_first;       /* HT_FIRST is used at all */
+    int32_t high_second;     /* bytes >= 0x80 count as HT_SECOND */
 } ht_ascii;
 
 typedef struct { uint64_t run0, run1, isolate, special; } ht_masks;
+
+/* FIRST bytes become special where the next byte may continue a token, or is not in sight (the block's last byte). */
+HT_INLINE uint64_t ht_candidates(uint64_t first, uint64_t second, int n) {
+    return first & ((second >> 1) | ((uint64_t)1 << (n - 1)));
+}
 
 HT_INLINE uint64_t ht_low_bits(int n) { return n >= 64 ? ~(uint64_t)0 : (((uint64_t)1 << n) - 1); }
 
@@ -79,6 +88,14 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     m->run1 = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_RUN1)) & live;
     m->isolate = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_ISOLATE)) & live;
     m->special = (_mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_SPECIAL)) | _mm512_movepi8_mask(v)) & live;
+    if (t->any_first) {
+        const __mmask64 first = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_FIRST)) & ~_mm512_movepi8_mask(v) & live;
+        if (first) {
+            const __mmask64 high = _mm512_movepi8_mask(v);
+            const __mmask64 second = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_SECOND)) & ~high;
+            m->special |= ht_candidates(first, t->high_second ? second | high : second, n);
+        }
+    }
 }
 #elif defined(HT_AVX2)
 HT_INLINE uint32_t ht_plane32(const uint8_t *column, __m256i low, __m256i row) {
@@ -88,6 +105,7 @@ HT_INLINE uint32_t ht_plane32(const uint8_t *column, __m256i low, __m256i row) {
 HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m) {
     uint8_t tail[64];
     int h;
+    uint64_t first = 0, second = 0, high = 0;
     const uint64_t live = ht_low_bits(n);
     const __m256i rows = _mm256_setr_epi8(1, 2, 4, 8, 16, 32, 64, (char)128, 0, 0, 0, 0, 0, 0, 0, 0,
                                           1, 2, 4, 8, 16, 32, 64, (char)128, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -101,7 +119,12 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
         m->run0 |= (uint64_t)ht_plane32(t->columns[0], low, row) << (32 * h);
         if (t->two_runs) m->run1 |= (uint64_t)ht_plane32(t->columns[1], low, row) << (32 * h);
         m->isolate |= (uint64_t)ht_plane32(t->columns[2], low, row) << (32 * h);
-        m->special |= (uint64_t)(ht_plane32(t->columns[3], low, row) | (uint32_t)_mm256_movemask_epi8(v)) << (32 * h);
+        high |= (uint64_t)(uint32_t)_mm256_movemask_epi8(v) << (32 * h);
+        m->special |= (uint64_t)ht_plane32(t->columns[3], low, row) << (32 * h);
+        if (t->any_first) {
+            first |= (uint64_t)ht_plane32(t->columns[4], low, row) << (32 * h);
+            second |= (uint64_t)ht_plane32(t->columns[5], low, row) << (32 * h);
+        }
         if (t->map_kind == 1) {
             const __m256i upper = _mm256_and_si256(_mm256_cmpgt_epi8(v, _mm256_set1_epi8('A' - 1)),
                                                    _mm256_cmpgt_epi8(_mm256_set1_epi8('Z' + 1), v));
@@ -110,6 +133,8 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
         _mm256_storeu_si256((__m256i *)(out + 32 * h), l);
     }
     if (t->map_kind == 2) for (h = 0; h < n; h++) out[h] = t->map[p[h] & 127];
+    m->special |= high;
+    if (first & live) m->special |= ht_candidates(first & live, t->high_second ? second | high : second, n);
     m->run0 &= live; m->run1 &= live; m->isolate &= live; m->special &= live;
 }
 #elif defined(HT_NEON)
@@ -127,14 +152,15 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     const uint64_t live = ht_low_bits(n);
     const uint8_t rowbits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0};
     const uint8x16_t rows = vld1q_u8(rowbits);
-    uint8x16_t hit[4][4], high[4];
+    uint8x16_t hit[6][4], high[4];
+    uint64_t high_mask;
     if (n < 64) { memset(tail, 0, 64); memcpy(tail, p, (size_t)n); p = tail; }
     for (i = 0; i < 4; i++) {
         const uint8x16_t v = vld1q_u8(p + 16 * i);
         const uint8x16_t low = vandq_u8(v, vdupq_n_u8(15));
         const uint8x16_t row = vqtbl1q_u8(rows, vshrq_n_u8(v, 4));
         uint8x16_t l = v;
-        for (b = 0; b < 4; b++) hit[b][i] = vtstq_u8(vqtbl1q_u8(vld1q_u8(t->columns[b]), low), row);
+        for (b = 0; b < 6; b++) hit[b][i] = vtstq_u8(vqtbl1q_u8(vld1q_u8(t->columns[b]), low), row);
         high[i] = vcgeq_u8(v, vdupq_n_u8(0x80));
         if (t->map_kind == 1) {
             const uint8x16_t upper = vandq_u8(vcgeq_u8(v, vdupq_n_u8('A')), vcleq_u8(v, vdupq_n_u8('Z')));
@@ -146,8 +172,15 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     m->run0 = ht_movemask64(hit[0][0], hit[0][1], hit[0][2], hit[0][3]) & live;
     m->run1 = ht_movemask64(hit[1][0], hit[1][1], hit[1][2], hit[1][3]) & live;
     m->isolate = ht_movemask64(hit[2][0], hit[2][1], hit[2][2], hit[2][3]) & live;
-    m->special = (ht_movemask64(hit[3][0], hit[3][1], hit[3][2], hit[3][3]) |
-                  ht_movemask64(high[0], high[1], high[2], high[3])) & live;
+    high_mask = ht_movemask64(high[0], high[1], high[2], high[3]);
+    m->special = (ht_movemask64(hit[3][0], hit[3][1], hit[3][2], hit[3][3]) | high_mask) & live;
+    if (t->any_first) {
+        const uint64_t first = ht_movemask64(hit[4][0], hit[4][1], hit[4][2], hit[4][3]) & live;
+        if (first) {
+            const uint64_t second = ht_movemask64(hit[5][0], hit[5][1], hit[5][2], hit[5][3]);
+            m->special |= ht_candidates(first, t->high_second ? second | high_mask : second, n);
+        }
+    }
 }
 #else
 HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m) {
@@ -160,6 +193,10 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
         run1 |= (uint64_t)((c >> 1) & 1) << i;
         isolate |= (uint64_t)((c >> 2) & 1) << i;
         special |= (uint64_t)((c >> 3) & 1) << i;
+        if (c & HT_FIRST) {
+            const uint8_t next = i + 1 < n ? p[i + 1] : 0;
+            if (i + 1 == n || (next < 128 ? t->cls[next] & HT_SECOND : t->high_second)) special |= (uint64_t)1 << i;
+        }
     }
     m->run0 = run0; m->run1 = run1; m->isolate = isolate; m->special = special;
 }
@@ -241,70 +278,6 @@ HT_INLINE uint32_t ht_hash_key(ht_key k) {
 }
 #endif
 
-/* Keys and hashes of n pre-tokens [starts[i], ends[i]) of text (which is readable for 16 bytes past every start); the
- * home bucket (64 bytes each) of every key is fetched ahead. Arrays have room for n rounded up to 4. */
-HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *hashes,
-                       const uint8_t *table, uint32_t bucket_mask) {
-    int i = 0;
-#if defined(HT_AVX512)
-    const __m512i lane = _mm512_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,
-                                         5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12,
-                                         11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i spread = _mm512_set_epi8(12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 8, 8, 8, 8, 8, 8, 8, 8, 8,
-                                           8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0,
-                                           0, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i c1 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K1, (long long)HT_K2));
-    const __m512i c2 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K2, (long long)HT_K1));
-    const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
-    for (; i + 4 <= n; i += 4) {
-        const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
-        const __m128i len = _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(ends + i)), s);
-        /* length - 1 >= 16 (unsigned): empty or long */
-        const __mmask8 odd = _mm_cmpge_epu32_mask(_mm_sub_epi32(len, _mm_set1_epi32(1)), _mm_set1_epi32(16));
-        __m512i k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
-        __m512i h, bytes;
-        __m128i hs;
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
-        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 3])), 3);
-        bytes = _mm512_permutexvar_epi8(spread, _mm512_castsi128_si512(len));
-        k = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(lane, bytes), k);
-        if (HT_UNLIKELY(odd)) {
-            __mmask8 wide = (__mmask8)(((odd & 1) ? 3 : 0) | ((odd & 2) ? 12 : 0) | ((odd & 4) ? 48 : 0) | ((odd & 8) ? 192 : 0));
-            k = _mm512_mask_set1_epi64(k, wide, -1);
-        }
-        _mm512_storeu_si512((void *)(keys + i), k);
-        h = _mm512_aesenc_epi128(_mm512_aesenc_epi128(_mm512_xor_si512(k, c1), c2), c1);
-        hs = _mm512_castsi512_si128(_mm512_permutexvar_epi32(pick, h));
-        _mm_storeu_si128((__m128i *)(hashes + i), hs);
-        HT_PREFETCH(table + ((size_t)(hashes[i] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 1] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 2] & bucket_mask) << 6));
-        HT_PREFETCH(table + ((size_t)(hashes[i + 3] & bucket_mask) << 6));
-    }
-#endif
-    for (; i < n; i++) {
-        keys[i] = ht_make_key(text + starts[i], ends[i] - starts[i]);
-        hashes[i] = ht_hash_key(keys[i]);
-        HT_PREFETCH(table + ((size_t)(hashes[i] & bucket_mask) << 6));
-    }
-}
-
-/* A bucket: two keys, then their two values, in one cache line. Returns 0 or 1 for the key that matches, -1 if none. */
-HT_INLINE int ht_probe(const uint8_t *bucket, const ht_key *key) {
-#if defined(HT_AVX512) || defined(HT_AVX2)
-    const __m128i k = _mm_loadu_si128((const __m128i *)key);
-    const __m128i a = _mm_xor_si128(_mm_load_si128((const __m128i *)bucket), k);
-    const __m128i b = _mm_xor_si128(_mm_load_si128((const __m128i *)(bucket + 16)), k);
-    if (HT_LIKELY(_mm_testz_si128(a, a))) return 0;
-    return _mm_testz_si128(b, b) ? 1 : -1;
-#else
-    const ht_key *k = (const ht_key *)bucket;
-    if (HT_LIKELY(((k[0].lo ^ key->lo) | (k[0].hi ^ key->hi)) == 0)) return 0;
-    return ((k[1].lo ^ key->lo) | (k[1].hi ^ key->hi)) == 0 ? 1 : -1;
-#endif
-}
-
 /* ---------------------------------------------------------------- long keys: 17 to 48 bytes, zero padded to 48. */
 HT_INLINE uint32_t ht_hash_long(const uint8_t *key48) {
     ht_key a, b, c;
@@ -325,6 +298,167 @@ HT_INLINE uint32_t ht_hash_long(const uint8_t *key48) {
         return ht_hash_key(k);
     }
 #endif
+}
+
+/* Chunks. starts[i] is a position in the chunk text; ends[i] is the end, or HT_KNOWN | id for a chunk whose only token is known
+ * from the character table (a character that is a pre-token of its own). */
+#define HT_KNOWN 0x80000000u
+
+/* Zero-padded copy of a pre-token of 17 to 48 bytes (48 bytes at p are readable). */
+HT_INLINE void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48) {
+#if defined(HT_AVX512)
+    _mm512_mask_storeu_epi8((void *)key48, 0xFFFFFFFFFFFFull, _mm512_maskz_loadu_epi8(ht_low_bits((int)n), (const void *)p));
+#else
+    memset(key48, 0, 48);
+    memcpy(key48, p, n);
+#endif
+}
+
+/* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
+ * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
+ * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
+ * no UTF-8 text has. Arrays have room for n rounded up to 4. */
+HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+                       const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
+    int i = 0;
+#if defined(HT_AVX512)
+    const __m512i lane = _mm512_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,
+                                         5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12,
+                                         11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i spread = _mm512_set_epi8(12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+                                           8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0,
+                                           0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i c1 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K1, (long long)HT_K2));
+    const __m512i c2 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K2, (long long)HT_K1));
+    const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
+    const __m128i buckets = _mm_set1_epi32((int)bucket_mask);
+    for (; i + 4 <= n; i += 4) {
+        const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
+        const __m128i e = _mm_loadu_si128((const __m128i *)(ends + i));
+        const __m128i len = _mm_sub_epi32(e, s);
+        /* length - 1 >= 16 (unsigned): empty, long or known */
+        const __mmask8 odd = _mm_cmpge_epu32_mask(_mm_sub_epi32(len, _mm_set1_epi32(1)), _mm_set1_epi32(16));
+        __m512i k, h;
+        if (HT_UNLIKELY(odd == 15) && _mm_movemask_ps(_mm_castsi128_ps(e)) == 15) {
+            _mm512_storeu_si512((void *)(keys + i), _mm512_set1_epi64(-1));
+            _mm_storeu_si128((__m128i *)(places + i), _mm_setzero_si128());
+            continue;
+        }
+        k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
+        k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 3])), 3);
+        k = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(lane, _mm512_permutexvar_epi8(spread, _mm512_castsi128_si512(len))), k);
+        if (HT_UNLIKELY(odd)) {
+            __mmask8 wide = (__mmask8)(((odd & 1) ? 3 : 0) | ((odd & 2) ? 12 : 0) | ((odd & 4) ? 48 : 0) | ((odd & 8) ? 192 : 0));
+            k = _mm512_mask_set1_epi64(k, wide, -1);
+        }
+        _mm512_storeu_si512((void *)(keys + i), k);
+        h = _mm512_aesenc_epi128(_mm512_aesenc_epi128(_mm512_xor_si512(k, c1), c2), c1);
+        _mm_storeu_si128((__m128i *)(places + i),
+                         _mm_slli_epi32(_mm_and_si128(_mm512_castsi512_si128(_mm512_permutexvar_epi32(pick, h)), buckets), 6));
+        HT_PREFETCH(table + places[i]);
+        HT_PREFETCH(table + places[i + 1]);
+        HT_PREFETCH(table + places[i + 2]);
+        HT_PREFETCH(table + places[i + 3]);
+        if (HT_UNLIKELY(odd)) {
+            int j;
+            for (j = i; j < i + 4; j++) {
+                const uint32_t m = ends[j] - starts[j];
+                if (m - 17 <= 31) {
+                    uint8_t key48[48];
+                    ht_long_key(text + starts[j], m, key48);
+                    keys[j].hi = ht_hash_long(key48);
+                    HT_PREFETCH(long_table + ((size_t)(keys[j].hi & long_mask) << 6));
+                }
+            }
+        }
+    }
+#endif
+    for (; i < n; i++) {
+        const uint32_t m = ends[i] - starts[i];
+        keys[i] = ht_make_key(text + starts[i], m);
+        if (HT_UNLIKELY(m - 17 <= 31)) {
+            uint8_t key48[48];
+            ht_long_key(text + starts[i], m, key48);
+            keys[i].hi = ht_hash_long(key48);
+            HT_PREFETCH(long_table + ((size_t)(keys[i].hi & long_mask) << 6));
+        }
+        places[i] = (ht_hash_key(keys[i]) & bucket_mask) << 6;
+        HT_PREFETCH(table + places[i]);
+    }
+}
+
+/* What ht_emit looks in: a bucket is two keys, then their two values, in one cache line; a line of the long table a key of 48
+ * bytes and a value; a value three ids, then a word with their number in the low four bits, or, where that is 0, the place of
+ * its ids in the arena and their number. 8 ids may be read past any place in the arena. */
+typedef struct {
+    const uint8_t *table, *long_table;
+    const uint32_t *arena;
+    uint32_t long_mask;
+    const uint8_t *text;
+    const uint32_t *starts, *ends;    /* of the chunks that keys and places belong to */
+} ht_tables;
+
+/* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket or home line; *out moves on, and the index of
+ * the first chunk that is not (or n) comes back. Up to 8 ids too many are written. */
+HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out) {
+    uint32_t *o = *out;
+    const uint8_t *table = t->table;
+    for (; i < n; i++) {
+        const uint8_t *b = table + places[i];
+        const uint8_t *v;
+        uint32_t count;
+#if defined(HT_AVX512) || defined(HT_AVX2)
+        const __m256i k = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(keys + i)));
+        const int equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_load_si256((const __m256i *)b), k)));
+        const int hit = equal & (equal >> 1) & 5;           /* bit 0: the first key, bit 2: the second */
+        v = b + 32 + ((hit & 4) << 2);
+#else
+        const ht_key *k = (const ht_key *)b;
+        const int second = ((k[1].lo ^ keys[i].lo) | (k[1].hi ^ keys[i].hi)) == 0;
+        const int hit = (((k[0].lo ^ keys[i].lo) | (k[0].hi ^ keys[i].hi)) == 0) | second;
+        v = b + 32 + (second << 4);
+#endif
+        if (HT_UNLIKELY(!hit)) {
+            const uint32_t size = t->ends[i] - t->starts[i];
+            const uint8_t *line;
+            if (size - 17 > 31) break;
+            line = t->long_table + ((size_t)(keys[i].hi & t->long_mask) << 6);
+#if defined(HT_AVX512)
+            if (_mm512_mask_cmpneq_epi8_mask(0xFFFFFFFFFFFFull, _mm512_load_si512((const void *)line),
+                                             _mm512_maskz_loadu_epi8(ht_low_bits((int)size), (const void *)(t->text + t->starts[i]))))
+                break;
+#else
+            {
+                uint8_t key48[48];
+                ht_long_key(t->text + t->starts[i], size, key48);
+                if (memcmp(line, key48, 48) != 0) break;
+            }
+#endif
+            v = line + 48;
+        }
+        memcpy(o, v, 16);
+        memcpy(&count, v + 12, 4);
+        count &= 15;
+        if (HT_UNLIKELY(!count)) {
+            uint32_t at, j;
+            memcpy(&at, v, 4);
+            memcpy(&count, v + 4, 4);
+            for (j = 0; j < count; j += 8) memcpy(o + j, t->arena + at + j, 32);
+        }
+        o += count;
+    }
+    *out = o;
+    return i;
+}
+
+/* The value of a chunk's home bucket, or NULL: as ht_emit finds it. */
+HT_INLINE const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket) {
+    const ht_key *k = (const ht_key *)bucket;
+    if (((k[0].lo ^ key->lo) | (k[0].hi ^ key->hi)) == 0) return bucket + 32;
+    if (((k[1].lo ^ key->lo) | (k[1].hi ^ key->hi)) == 0) return bucket + 48;
+    return NULL;
 }
 
 /* out[i] = base + i for n rounded up to 16 entries: character indices of a run of ASCII. */
