@@ -369,7 +369,8 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
             if settings.padding[0] is not None:
                 length = settings.padding[0]
             if settings.padding[2]:
-                length += (-length) % <Py_ssize_t>settings.padding[2]
+                k = settings.padding[2]
+                length += (k - length % k) % k  # never C's % of a negative number
             if length > (1 << 40):
                 raise MemoryError(f"no memory to pad to {length} tokens")
         for row in range(inputs.n_rows):

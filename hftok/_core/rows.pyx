@@ -473,7 +473,8 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
                 raise ValueError(f"a row has {width} tokens and does not fit a width of {length}: give max_length, or a larger one")
             width = length
         if multiple:
-            width += (-width) % <int64_t>multiple
+            begin = multiple
+            width += (begin - width % begin) % begin  # never C's % of a negative number
         m.width = width
         shape[0] = m.rows
         shape[1] = width
