@@ -1,7 +1,7 @@
 """Tokenizers for the grids: made of the same parts in hftok and in the reference.
 
-`SETUPS[name](library)` builds one, with `library` either `hftok` or `tokenizers`: the names are the same. A setup is there
-because of something that it does: a flag, an order of components, a kind of added token.
+`SETUPS[name](library)` builds one, with `library` either `hftok` or `tokenizers`: the names are the same. A setup is
+there because of something that it does: a flag, an order of components, a kind of added token.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bert(library: Any, **options: Any) -> Any:
 
 
 def added(library: Any, *tokens: tuple[str, str]) -> list[Any]:
-    """AddedTokens of (content, flags): l(strip), r(strip), w (single word), n(ormalized), o (not normalized), s(pecial)."""
+    """AddedTokens of (content, flags): l(strip), r(strip), (single) w(ord), n(ormalized) or not (o), s(pecial)."""
     result = []
     for content, flags in tokens:
         options = {
@@ -229,7 +229,7 @@ def added_before_normalizer(library):
     """The normalizer is set after the tokens were added; a token is added twice with other flags."""
     tokenizer = word_piece(library)
     tokenizer.add_tokens(added(library, ("ÉTAT", "n"), ("<A>", "n"), ("word", "o")))
-    tokenizer.add_tokens(added(library, ("word", "wlo"), ("Etat", "n")))
+    tokenizer.add_tokens(added(library, ("word", "wlo"), ("Etats", "n")))
     tokenizer.normalizer = library.normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
     return tokenizer

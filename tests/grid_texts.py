@@ -1,4 +1,5 @@
 """Texts for the grids: ordinary ones, strange ones, and random ones; all made here, the random ones from seeds."""
+# ruff: noqa: E501 (escaped, some of these strings would be longer still)
 
 from __future__ import annotations
 

@@ -169,6 +169,11 @@ def test_padded(name):
                 lambda t=texts, p=pairs, c=call: one.encode_batch_padded(t, p, return_special_tokens_mask=True, **c)
             )
             expected = outcome(lambda t=texts, p=pairs, c=call: reference_matrices(other, t, p, c))
+            added = one.num_special_tokens_to_add(pairs is not None) if call["add_special_tokens"] else 0
+            if call["max_length"] is not None and call["max_length"] < added:
+                # The reference, whose subtraction wraps, cuts nothing then; a matrix that is too wide helps nobody.
+                assert isinstance(ours_found, ValueError)
+                continue
             where = f"{call}, {texts!a}, {'pairs' if pairs else 'single'}"
             if isinstance(expected, BaseException) or isinstance(ours_found, BaseException):
                 assert same(ours_found, expected), f"{where}: {ours_found!r} against {expected!r}"

@@ -15,6 +15,11 @@ CALLS = list(calls())
 NAMES = list(SETUPS)
 
 
+def encoded(tokenizer, *args, **kwargs):
+    """The fields of an encoding, or the exception."""
+    return outcome(lambda: encoding_fields(tokenizer.encode(*args, **kwargs)))
+
+
 def cells():
     """(setup, call, texts) of the whole grid: each call meets other texts in each setup."""
     texts = grid_texts()
@@ -45,13 +50,13 @@ def test_grid(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_text(name):
-    """Alone, with the next one, and all in one batch: encode and encode_batch agree with the reference and each other."""
+    """Alone, with the next one, and all in one batch; `encode_batch_fast` too."""
     texts = grid_texts()
     one, other = ours(name), theirs(name)
     good = []
     for number, text in enumerate(texts):
         pair = texts[number - 1] if number % 3 == 0 else None
-        mine, reference = (outcome(lambda t=t: encoding_fields(t.encode(text, pair))) for t in (one, other))
+        mine, reference = (encoded(tokenizer, text, pair) for tokenizer in (one, other))
         assert same(mine, reference), f"{text!a}, {pair!a}: {explain(mine, reference)}"
         if isinstance(reference, dict):
             good.append((text, pair, reference) if pair is not None else (text, reference))
@@ -69,7 +74,7 @@ def test_every_text(name):
 def test_tokenize_and_decode(name):
     one, other = ours(name), theirs(name)
     for text in grid_texts()[::3]:
-        encoding = outcome(lambda: other.encode(text))
+        encoding = outcome(lambda t=text: other.encode(t))
         if isinstance(encoding, BaseException):
             continue
         assert one.tokenize(text, add_special_tokens=True) == encoding.tokens
@@ -107,7 +112,7 @@ def test_saved_and_loaded(name, tmp_path):
         back.encode_special_tokens = loaded.encode_special_tokens = True
     live = hftok.Tokenizer(other)
     for text in grid_texts()[::11]:
-        expected = outcome(lambda: encoding_fields(other.encode(text)))
+        expected = encoded(other, text)
         for tokenizer in (back, loaded, live):
-            found = outcome(lambda t=tokenizer: encoding_fields(t.encode(text)))
+            found = encoded(tokenizer, text)
             assert same(found, expected), f"{text!a}: {explain(found, expected)}"
