@@ -148,9 +148,12 @@ def _scalar(rng: random.Random, low: int, high: int) -> str:
 
 @cache
 def random_texts(seed: int, count: int, size: int) -> tuple[str, ...]:
-    """`count` random texts of up to `size` characters."""
+    """`count` different random texts of about up to `size` characters."""
     rng = random.Random(seed)
-    return tuple(random_text(rng, rng.randrange(1, size)) for _ in range(count))
+    texts: dict[str, None] = {}
+    while len(texts) < count:
+        texts[random_text(rng, rng.randrange(1, size))] = None
+    return tuple(texts)
 
 
 @cache
