@@ -936,8 +936,8 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
         raise not_instance(tokens, "list")
     result = []
     for token in tokens:
-        if isinstance(token, str):
-            result.append(AddedToken._of(string(token), special))
+        if isinstance(token, str) and _has_utf8(token):
+            result.append(AddedToken._of(token, special))
             continue
         own = foreign_added_token(token)
         if own is None:
@@ -946,6 +946,14 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
             token.special = own.special = True
         result.append(own)
     return result
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unbounded(
