@@ -290,7 +290,7 @@ cdef Split pt_slice(PreTokenized *p, const Split *s, int64_t start, int64_t end)
 
 cdef void pt_apply_behavior(PreTokenized *p, int behavior) noexcept nogil:
     cdef int64_t i, out = 0
-    cdef int previous = 0, is_match
+    cdef int previous = 0, is_match, joins
     cdef Match *m = p.matches
     if behavior == REMOVED:
         for i in range(p.n_matches):
@@ -301,7 +301,11 @@ cdef void pt_apply_behavior(PreTokenized *p, int behavior) noexcept nogil:
     elif behavior == CONTIGUOUS or behavior == MERGED_WITH_PREVIOUS:
         for i in range(p.n_matches):
             is_match = m[i].is_match
-            if out and (is_match == previous if behavior == CONTIGUOUS else is_match and not previous):
+            if behavior == CONTIGUOUS:
+                joins = is_match == previous
+            else:
+                joins = is_match != 0 and previous == 0
+            if out and joins:
                 m[out - 1].end = m[i].end
             else:
                 m[out] = m[i]
@@ -313,7 +317,7 @@ cdef void pt_apply_behavior(PreTokenized *p, int behavior) noexcept nogil:
         out = p.n_matches
         for i in range(p.n_matches - 1, -1, -1):
             is_match = m[i].is_match
-            if out < p.n_matches and is_match and not previous:
+            if out < p.n_matches and is_match != 0 and previous == 0:
                 m[out].start = m[i].start
             else:
                 out -= 1
@@ -802,7 +806,7 @@ cdef int ns_replace(PreTokenized *p, Split *s, const uint8_t *content, int64_t s
 # for the composing forms, begin with the settled one before. The library's iterators hold no state across such an edge.
 
 cdef inline int settled(uint32_t cp, int bit) noexcept nogil:
-    return cp < 0x80 or ((uc_stable(cp) & bit) != 0 and uc_ccc(cp) == 0)
+    return cp < 0x80 or (uc_stable(cp) & bit) != 0
 
 
 cdef enum:

@@ -11,7 +11,7 @@ search and gives up, with an error, only far beyond that, so that a hostile patt
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memset
+from libc.string cimport memchr, memcmp, memset
 
 from hftok._core.normalized cimport (
     PT_NO_MEMORY, PT_OK, PT_PANIC, PreTokenized, Split, pt_check, pt_free, pt_init, pt_match_literal, pt_push_match,
@@ -73,12 +73,7 @@ cdef enum:
     FRAME_UNDO = 3          # register pc was pos
     FRAME_ALTERNATIVES = 4  # pc is the ALTERNATIVES; extra the branches left
     FRAME_BEHIND = 5        # pc is the BEHIND; pos where it started, extra the characters it may still go back (-1: all)
-
-cdef struct Frame:
-    int64_t pos
-    int64_t extra
-    int32_t pc
-    int32_t kind
+    FRAME_LIMIT = 6         # the text ended at pos
 
 cdef extern from *:
     """
@@ -119,6 +114,21 @@ cdef inline int64_t run_end(const CharClass *cls, const uint8_t *text, int64_t p
     return pos
 
 
+cdef int64_t find(
+    const uint8_t *text, int64_t size, int64_t pos, const uint8_t *literal, int64_t length
+) noexcept nogil:
+    """Where `literal` stands in text[pos:size), or -1."""
+    cdef const uint8_t *found
+    while pos + length <= size:
+        found = <const uint8_t *>memchr(text + pos, literal[0], <size_t>(size - length - pos + 1))
+        if found == NULL:
+            return -1
+        if memcmp(found, literal, <size_t>length) == 0:
+            return found - text
+        pos = found - text + 1
+    return -1
+
+
 cdef int64_t grow_stack(PreTokenized *p, int64_t need) noexcept nogil:
     cdef int64_t capacity = p.stack_capacity + (p.stack_capacity >> 1)
     cdef void *data
@@ -136,6 +146,7 @@ cdef int64_t grow_stack(PreTokenized *p, int64_t need) noexcept nogil:
 
 cdef class Pattern:
     def __cinit__(self, *args, **kwargs):
+        self.literal = NULL
         self.code = NULL
         self.classes = NULL
         self.blocks = self.literals = NULL
@@ -157,11 +168,11 @@ cdef class Pattern:
             raise ValueError(f"a pattern is 'String' or 'Regex', not {kind!r}")
         self.kind = kind
         self.pattern = pattern
-        self._literal = b""
-        if kind == "String":
+        if kind == "String" and pattern:
             self._literal = pattern.encode("utf-8")
-            if self._literal:
-                return
+            self.literal = self._literal
+            self.literal_size = len(self._literal)
+            return
         self.load(regex_program.build(regex_syntax.parse(pattern)))
 
     cdef load(self, program):
@@ -203,6 +214,9 @@ cdef class Pattern:
             self.n_registers = program.registers
             self.keep = program.keep
             self.first = program.first
+            self._required = bytes(program.required)
+            self.required = self._required
+            self.required_size = len(self._required)
             # Classes: pages of 256 code points; block 0 is empty, block 1 full, others are added as they come.
             blocks = bytearray(bytes(32) + b"\xff" * 32)
             for i in range(len(program.classes)):
@@ -237,8 +251,8 @@ cdef class Pattern:
     cdef int match(self, PreTokenized *p, const Split *s) noexcept nogil:
         cdef const uint8_t *text = p.text + s.start
         cdef int64_t size = s.end - s.start, previous = 0, at = 0, last_match = -1, start, end
-        if self.code == NULL:
-            return pt_match_literal(p, s, self._literal, len_of(self._literal))
+        if self.literal != NULL:
+            return pt_match_literal(p, s, self.literal, self.literal_size)
         p.n_matches = 0
         if p.error:
             return p.error
@@ -267,7 +281,7 @@ cdef class Pattern:
         self, PreTokenized *p, const uint8_t *text, int64_t size, int64_t at, int64_t *start
     ) noexcept nogil:
         """The leftmost match that begins at `at` or later: its end, and its beginning in `start`; else NO_MATCH."""
-        cdef int64_t pos = at, end
+        cdef int64_t pos = at, end, needed = -1
         cdef const uint8_t *first = NULL
         if self.first >= 0:
             first = &self.byte_sets[self.first][0]
@@ -276,6 +290,10 @@ cdef class Pattern:
                 while pos < size and not first[text[pos]]:
                     pos += 1
                 if pos >= size:
+                    return NO_MATCH
+            if self.required_size and needed < pos:
+                needed = find(text, size, pos, self.required, self.required_size)
+                if needed < 0:
                     return NO_MATCH
             start[0] = pos
             end = self.run(p, text, size, pos, at, start)
@@ -295,11 +313,11 @@ cdef class Pattern:
         cdef const CharClass *cls
         cdef const uint8_t *bytes_
         cdef int32_t pc = 0, kind
-        cdef int64_t pos = start, n, least, other
+        cdef int64_t pos = start, n, least, other, limit = size
         cdef int64_t depth = 0              # frames in use
         cdef int64_t room                   # frames that fit
         cdef int64_t retries = 0, patience = (<int64_t>1 << 28) + 8 * size
-        cdef int length, yes, before
+        cdef int length, yes, before, after
         cdef uint32_t mask
         cdef Frame *f
         cdef int64_t registers = <int64_t>self.n_registers * 8
@@ -329,17 +347,17 @@ cdef class Pattern:
                     begin[0] = regs[self.keep]
                 return pos
             elif in_.op == OP_CHAR:
-                if pos < size and text[pos] == <uint8_t>in_.a:
+                if pos < limit and text[pos] == <uint8_t>in_.a:
                     pos += 1
                     pc += 1
                     yes = 1
             elif in_.op == OP_STRING:
-                if size - pos >= in_.b and memcmp(text + pos, self.literals + in_.a, <size_t>in_.b) == 0:
+                if limit - pos >= in_.b and memcmp(text + pos, self.literals + in_.a, <size_t>in_.b) == 0:
                     pos += in_.b
                     pc += 1
                     yes = 1
             elif in_.op == OP_SET:
-                if pos < size and has_at(self.classes + in_.a, text + pos, &length):
+                if pos < limit and has_at(self.classes + in_.a, text + pos, &length):
                     pos += length
                     pc += 1
                     yes = 1
@@ -347,13 +365,13 @@ cdef class Pattern:
                 cls = self.classes + in_.a
                 if in_.b <= 1 and in_.c < 0:
                     least = pos
-                    pos = run_end(cls, text, pos, size)
+                    pos = run_end(cls, text, pos, limit)
                     if pos > least or in_.b == 0:
                         pc += 1
                         yes = 1
                 else:
                     n = 0
-                    while (in_.c < 0 or n < in_.c) and pos < size and has_at(cls, text + pos, &length):
+                    while (in_.c < 0 or n < in_.c) and pos < limit and has_at(cls, text + pos, &length):
                         pos += length
                         n += 1
                     if n >= in_.b:
@@ -364,14 +382,14 @@ cdef class Pattern:
                 n = 0
                 least = pos
                 if in_.c < 0:
-                    while n < in_.b and pos < size and has_at(cls, text + pos, &length):
+                    while n < in_.b and pos < limit and has_at(cls, text + pos, &length):
                         pos += length
                         n += 1
                     if n == in_.b:
                         least = pos
-                        pos = run_end(cls, text, pos, size)
+                        pos = run_end(cls, text, pos, limit)
                 else:
-                    while n < in_.c and pos < size and has_at(cls, text + pos, &length):
+                    while n < in_.c and pos < limit and has_at(cls, text + pos, &length):
                         pos += length
                         n += 1
                         if n == in_.b:
@@ -380,7 +398,7 @@ cdef class Pattern:
                     yes = 1
                     if in_.d >= 0:
                         bytes_ = &self.byte_sets[in_.d][0]
-                        while pos >= size or not bytes_[text[pos]]:
+                        while pos >= limit or not bytes_[text[pos]]:
                             if pos <= least:
                                 yes = 0
                                 break
@@ -397,7 +415,7 @@ cdef class Pattern:
             elif in_.op == OP_RUN_LAZY:
                 cls = self.classes + in_.a
                 n = 0
-                while n < in_.b and pos < size and has_at(cls, text + pos, &length):
+                while n < in_.b and pos < limit and has_at(cls, text + pos, &length):
                     pos += length
                     n += 1
                 if n == in_.b:
@@ -414,9 +432,9 @@ cdef class Pattern:
                 yes = 1
             elif in_.op == OP_CHOICE or in_.op == OP_CHOICE_LAZY:
                 yes = 1
-                if in_.b >= 0 and (pos >= size or not self.byte_sets[in_.b][text[pos]]):
+                if in_.b >= 0 and (pos >= limit or not self.byte_sets[in_.b][text[pos]]):
                     pc = in_.a
-                elif in_.c >= 0 and (pos >= size or not self.byte_sets[in_.c][text[pos]]):
+                elif in_.c >= 0 and (pos >= limit or not self.byte_sets[in_.c][text[pos]]):
                     pc += 1
                 else:
                     f = frames + depth
@@ -430,7 +448,7 @@ cdef class Pattern:
                         f.pc = pc + 1
                         pc = in_.a
             elif in_.op == OP_ALTERNATIVES:
-                mask = self.tables[in_.a][text[pos] if pos < size else 256]
+                mask = self.tables[in_.a][text[pos] if pos < limit else 256]
                 if mask:
                     other = mask & (mask - 1)
                     if other:
@@ -453,16 +471,19 @@ cdef class Pattern:
             elif in_.op == OP_LOOK:
                 regs[in_.a] = depth
                 regs[in_.a + 1] = pos
+                regs[in_.a + 2] = limit
                 pc += 1
                 yes = 1
             elif in_.op == OP_LOOK_END:
                 depth = self.cut(frames, regs[in_.a], depth)
                 pos = regs[in_.a + 1]
+                limit = regs[in_.a + 2]
                 pc += 1
                 yes = 1
             elif in_.op == OP_LOOK_NOT:
                 regs[in_.a] = depth
                 regs[in_.a + 1] = pos
+                regs[in_.a + 2] = limit
                 f = frames + depth
                 f.kind = FRAME_CHOICE
                 f.pc = in_.b
@@ -472,12 +493,19 @@ cdef class Pattern:
                 yes = 1
             elif in_.op == OP_LOOK_NOT_END:
                 depth = self.cut(frames, regs[in_.a], depth)
+                limit = regs[in_.a + 2]
             elif in_.op == OP_NEXT_IS:
-                if (pos < size and has_at(self.classes + in_.a, text + pos, &length)) != in_.b:
+                before = 0
+                if pos < limit:
+                    before = has_at(self.classes + in_.a, text + pos, &length)
+                if before != in_.b:
                     pc += 1
                     yes = 1
             elif in_.op == OP_BEFORE_IS:
-                if (pos > 0 and has_at(self.classes + in_.a, utf8_prev(text + pos), &length)) != in_.b:
+                before = 0
+                if pos > 0:
+                    before = has_at(self.classes + in_.a, utf8_prev(text + pos), &length)
+                if before != in_.b:
                     pc += 1
                     yes = 1
             elif in_.op == OP_LINE_START:
@@ -503,16 +531,22 @@ cdef class Pattern:
                     yes = 1
             elif in_.op == OP_WORD_EDGE:
                 cls = self.classes + in_.a
-                before = pos > 0 and has_at(cls, utf8_prev(text + pos), &length)
-                if (before != (pos < size and has_at(cls, text + pos, &length))) != in_.b:
+                before = after = 0
+                if pos > 0:
+                    before = has_at(cls, utf8_prev(text + pos), &length)
+                # At the start of the text the end that a look-behind sets hides what comes next.
+                if pos < (size if pos > 0 else limit):
+                    after = has_at(cls, text + pos, &length)
+                if (before ^ after) != in_.b:
                     pc += 1
                     yes = 1
             elif in_.op == OP_SEARCH_START:
                 if pos == search_start:
                     pc += 1
                     yes = 1
-            elif in_.op == OP_SET_COUNT or in_.op == OP_COUNT or (
-                in_.op == OP_LOOP_START or in_.op == OP_SAVE or in_.op == OP_KEEP
+            elif (
+                in_.op == OP_SET_COUNT or in_.op == OP_COUNT or in_.op == OP_LOOP_START or in_.op == OP_SAVE
+                or in_.op == OP_KEEP
             ):
                 f = frames + depth
                 f.kind = FRAME_UNDO
@@ -550,13 +584,19 @@ cdef class Pattern:
                 yes = 1
             elif in_.op == OP_REFERENCE:
                 n = regs[in_.a + 1] - regs[in_.a]
-                if regs[in_.a] >= 0 and regs[in_.a + 1] >= 0 and n >= 0 and size - pos >= n:
+                if regs[in_.a] >= 0 and regs[in_.a + 1] >= 0 and n >= 0 and limit - pos >= n:
                     if memcmp(text + regs[in_.a], text + pos, <size_t>n) == 0:
                         pos += n
                         pc += 1
                         yes = 1
             elif in_.op == OP_BEHIND:
                 n = 0
+                if in_.c != in_.b:
+                    f = frames + depth
+                    f.kind = FRAME_LIMIT
+                    f.pos = limit
+                    depth += 1
+                    limit = pos
                 while n < in_.b and pos > 0:
                     pos = utf8_prev(text + pos) - text
                     n += 1
@@ -584,6 +624,10 @@ cdef class Pattern:
                 kind = f.kind
                 if kind == FRAME_UNDO:
                     regs[f.pc] = f.pos
+                    depth -= 1
+                    continue
+                if kind == FRAME_LIMIT:
+                    limit = f.pos
                     depth -= 1
                     continue
                 retries += 1
@@ -616,12 +660,12 @@ cdef class Pattern:
                     in_ = code + f.pc
                     cls = self.classes + in_.a
                     pos = f.pos
-                    if (in_.c >= 0 and f.extra >= in_.c) or pos >= size or not has_at(cls, text + pos, &length):
+                    if (in_.c >= 0 and f.extra >= in_.c) or pos >= limit or not has_at(cls, text + pos, &length):
                         depth -= 1
                         continue
                     f.pos = pos + length
                     f.extra += 1
-                    if in_.d >= 0 and (f.pos >= size or not self.byte_sets[in_.d][text[f.pos]]):
+                    if in_.d >= 0 and (f.pos >= limit or not self.byte_sets[in_.d][text[f.pos]]):
                         continue
                     pos = f.pos
                     pc = f.pc + 1

@@ -55,8 +55,8 @@ class Op(IntEnum):
     ALTERNATIVES = 9  # table a, whose masks say which of the branch addresses from b on can begin with the next byte
     MARK = 10  # remember in register a how many choices are open
     CUT = 11  # forget the choices since register a
-    LOOK = 12  # MARK a and remember the position in register a + 1
-    LOOK_END = 13  # CUT a and return to that position
+    LOOK = 12  # MARK a and remember the position in register a + 1 and the end of the text in a + 2
+    LOOK_END = 13  # CUT a and return to that position and end
     LOOK_NOT = 14  # as LOOK, with b as the way on when what follows fails
     LOOK_NOT_END = 15  # CUT a with that way too, and fail
     NEXT_IS = 16  # the next character is (b = 1: is not) of class a; at the end it is not
@@ -77,7 +77,8 @@ class Op(IntEnum):
     SAVE = 31  # register a = position (captures)
     REFERENCE = 32  # the text of the capture in registers a, a + 1
     KEEP = 33  # the match begins here (a register, like SAVE)
-    BEHIND = 34  # after LOOK or LOOK_NOT: start b characters back, on failure one more each, up to c (-1: no limit)
+    BEHIND = 34  # after LOOK or LOOK_NOT: start b characters back, on failure one more each, up to c (-1: no limit);
+    #              if b and c differ the text ends at the position
     BEHIND_END = 35  # fail unless the position is that of register a + 1
     FAIL = 36
     CHOICE_LAZY = 37  # go on at a, else here; b, c as in CHOICE
@@ -93,6 +94,7 @@ class Program:
     branches: list[int] = field(default_factory=list)
     registers: int = 0
     keep: int = -1  # the register of KEEP
+    required: bytes = b""  # occurs in every match
     first: int = -1  # the byte set that a match can begin with; -1: anything, the end included
 
 
@@ -208,6 +210,7 @@ class _Builder:
         first = self.next_of(tree)
         if not first.nullable:
             self.program.first = self.byte_set(code_points.lead_bytes(first.ranges))
+        self.program.required = _required(tree)
         self.emit(tree, _END)
         self.op(Op.MATCH)
 
@@ -226,11 +229,15 @@ class _Builder:
             return Repeat(self.expanded(node.body, behind), node.low, node.high, node.greedy)
         if isinstance(node, Group):
             body = self.expanded(node.body, behind)
-            return Group(body, node.number) if node.number in self.captures else body
+            # In a look-behind a capturing group counts even if nothing refers to it (see _length).
+            return Group(body, node.number) if node.number in self.captures or (behind and node.number) else body
         if isinstance(node, Atomic):
             return Atomic(self.expanded(node.body, behind))
         if isinstance(node, Look):
-            return Look(self.expanded(node.body, behind or not node.ahead), node.ahead, node.negative)
+            body = self.expanded(node.body, behind or not node.ahead)
+            if not node.ahead:
+                _check_behind(body)
+            return Look(body if node.ahead else _without_leading_repeats(body), node.ahead, node.negative)
         return node
 
     def check_captures(self, node: Node, in_loop: bool) -> None:
@@ -337,14 +344,17 @@ class _Builder:
         elif isinstance(node, Repeat):
             self.repeat(node, following)
         elif isinstance(node, Group):
-            register = self.captures[node.number]
-            self.op(Op.SAVE, register)
+            register = self.captures.get(node.number, -1)
+            if register >= 0:
+                self.op(Op.SAVE, register)
             self.emit(node.body, following)
-            self.op(Op.SAVE, register + 1)
+            if register >= 0:
+                self.op(Op.SAVE, register + 1)
         elif isinstance(node, Atomic):
             register = self.register()
             self.op(Op.MARK, register)
-            self.emit(node.body, _Next(following.ranges, following.nullable, True))
+            # What follows must not prune the body: its first way through counts, even if the rest then fails.
+            self.emit(node.body, _END)
             self.op(Op.CUT, register)
         elif isinstance(node, Look):
             self.look(node)
@@ -403,6 +413,10 @@ class _Builder:
         if single is not None:
             self.run(single, node, following)
             return
+        if self.next_of(node.body).nullable and max(node.low, node.high) > 1 and not _tame(node.body):
+            # Oniguruma counts turns with an instruction or spells them out, as their size has it; in the first form
+            # an empty turn ends the repeat, even below its lower limit. It shows where that is not the last resort.
+            raise UnsupportedTokenizerError("a counted repeat of something that can match nothing", "Regex")
         again = _then(self.next_of(node.body), following)
         inside = _Next(
             code_points.union(again.ranges, following.ranges),
@@ -475,14 +489,28 @@ class _Builder:
             self.op(op, self.class_id(single), node.low, high, self.bytes_of(following))
 
     def look(self, node: Look) -> None:
+        low, high, sure = _length(node.body)
+        if not node.ahead:
+            if isinstance(node.body, Alternatives) and low != high and all(map(_fixed, node.body.branches[1:])):
+                # Branches of fixed lengths become look-behinds of their own.
+                parts = [Look(branch, False, node.negative) for branch in node.body.branches]
+                self.alive.extend(parts)
+                whole = Sequence(tuple(parts)) if node.negative else Alternatives(tuple(parts))
+                self.emit(whole, _Next(code_points.NOTHING, True, False))
+                return
+            if low == 0 and sure:
+                # A look-behind that can match nothing is decided while compiling (regcomp.c, tune_look_behind), even
+                # where running its body, an atomic group say, would decide otherwise.
+                if node.negative:
+                    self.op(Op.FAIL)
+                return
         single = _as_set(node.body)
         if single is not None:
             self.op(Op.NEXT_IS if node.ahead else Op.BEFORE_IS, self.class_id(single), int(node.negative))
             return
-        register = self.register(2)
+        register = self.register(3)
         start = self.op(Op.LOOK_NOT if node.negative else Op.LOOK, register)
         if not node.ahead:
-            low, high = _length(node.body)
             self.op(Op.BEHIND, register, low, high)
         # Once a look-ahead's body has matched nothing can fail any more; a look-behind's must also end at the position.
         self.emit(node.body, _Next(code_points.NOTHING, True, node.ahead))
@@ -496,6 +524,31 @@ def _then(a: _Next, b: _Next) -> _Next:
     if not a.nullable:
         return _Next(a.ranges, False, a.certain and b.certain)
     return _Next(code_points.union(a.ranges, b.ranges), b.nullable, a.certain and b.certain)
+
+
+def _required(node: Node) -> bytes:
+    """The longest literal that every match holds, of those that are easy to see: without one in the text there is no
+    match, however many ways there would be to look for it."""
+    if isinstance(node, Literal):
+        return "".join(map(chr, node.cps)).encode("utf-8")
+    if isinstance(node, Set) and len(node.ranges) == 1 and node.ranges[0][0] == node.ranges[0][1]:
+        return chr(node.ranges[0][0]).encode("utf-8", "ignore")
+    if isinstance(node, Sequence):
+        return max((_required(item) for item in node.items), key=len)
+    if isinstance(node, Group | Atomic) or (isinstance(node, Repeat) and node.low > 0):
+        return _required(node.body)
+    return b""
+
+
+def _tame(node: Node) -> bool:
+    """Whether a node's last way to match, and one that is always open, is to match nothing."""
+    if isinstance(node, Empty):
+        return True
+    if isinstance(node, Repeat):
+        return node.greedy and (node.low == 0 or _tame(node.body))
+    if isinstance(node, Sequence):
+        return all(map(_tame, node.items))
+    return False
 
 
 def _size(node: Node) -> int:
@@ -514,26 +567,72 @@ def _size(node: Node) -> int:
     return 1
 
 
-def _length(node: Node) -> tuple[int, int]:
-    """Fewest and most characters (INFINITE: no limit) that a node can match."""
+def _fixed(node: Node) -> bool:
+    low, high, _ = _length(node)
+    return low == high
+
+
+def _without_leading_repeats(body: Node) -> Node:
+    """A look-behind's body with the repeats that it begins with cut down to what they need (regcomp.c,
+    alt_reduce_in_look_behind)."""
+    if isinstance(body, Alternatives):
+        return Alternatives(tuple(map(_without_leading_repeats, body.branches)))
+    items = list(body.items) if isinstance(body, Sequence) else [body]
+    for i, item in enumerate(items):
+        if not (isinstance(item, Repeat) and isinstance(item.body, Set | Literal)):
+            break
+        items[i] = Repeat(item.body, item.low, item.low, item.greedy)
+        if item.low > 0:
+            break
+    return sequence(items)
+
+
+def _check_behind(body: Node) -> None:
+    """Refuse the look-behinds that Oniguruma reads in ways of its own."""
+    for branch in body.branches if isinstance(body, Alternatives) else (body,):
+        if isinstance(branch, Sequence) and all(isinstance(item, Repeat) and item.low == 0 for item in branch.items):
+            # Mostly an error there ("undefined error code"), as all of it may be cut away.
+            raise UnsupportedTokenizerError("a look-behind of optional parts only", "Regex")
+    _check_plain(body)
+
+
+def _check_plain(node: Node) -> None:
+    if isinstance(node, Atomic | Look | BackReference):
+        raise UnsupportedTokenizerError("an atomic group, look-around or back reference in a look-behind", "Regex")
+    if isinstance(node, Sequence | Alternatives):
+        for child in node.items if isinstance(node, Sequence) else node.branches:
+            _check_plain(child)
+    elif isinstance(node, Repeat | Group):
+        _check_plain(node.body)
+
+
+def _length(node: Node) -> tuple[int, int, bool]:
+    """Fewest and most characters (INFINITE: no limit) that a node can match, and whether Oniguruma takes the fewest for
+    granted (regcomp.c, node_char_len1: not with anchors and captures)."""
     if isinstance(node, Set):
-        return 1, 1
+        return 1, 1, True
     if isinstance(node, Literal):
-        return len(node.cps), len(node.cps)
+        return len(node.cps), len(node.cps), True
     if isinstance(node, Sequence):
         lengths = [_length(item) for item in node.items]
-        high = INFINITE if any(h == INFINITE for _, h in lengths) else sum(h for _, h in lengths)
-        return sum(low for low, _ in lengths), high
+        most = INFINITE if any(high == INFINITE for _, high, _ in lengths) else sum(high for _, high, _ in lengths)
+        return sum(low for low, _, _ in lengths), most, all(sure for _, _, sure in lengths)
     if isinstance(node, Alternatives):
         lengths = [_length(branch) for branch in node.branches]
-        high = INFINITE if any(h == INFINITE for _, h in lengths) else max(h for _, h in lengths)
-        return min(low for low, _ in lengths), high
+        most = INFINITE if any(high == INFINITE for _, high, _ in lengths) else max(high for _, high, _ in lengths)
+        least = min(low for low, _, _ in lengths)
+        return least, most, any(sure for low, _, sure in lengths if low == least)
     if isinstance(node, Repeat):
-        low, high = _length(node.body)
-        most = INFINITE if INFINITE in (high, node.high) and node.high != 0 and high != 0 else high * node.high
-        return low * node.low, most
-    if isinstance(node, Group | Atomic):
+        if node.high == 0:
+            return 0, 0, True
+        low, high, sure = _length(node.body)
+        most = INFINITE if INFINITE in (high, node.high) and high != 0 else high * node.high
+        return low * node.low, most, sure
+    if isinstance(node, Group):
+        low, high, sure = _length(node.body)
+        return low, high, sure and not node.number
+    if isinstance(node, Atomic):
         return _length(node.body)
     if isinstance(node, BackReference):
-        return 0, INFINITE
-    return 0, 0
+        return 0, INFINITE, False
+    return 0, 0, isinstance(node, Empty)

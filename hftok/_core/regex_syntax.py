@@ -42,6 +42,7 @@ MAX_REPEAT = 100_000
 
 
 NEWLINE: Ranges = ((10, 10),)
+LINE_BREAK = Alternatives((Literal((13, 10), False), Set(((10, 13), (0x85, 0x85), (0x2028, 0x2029)))))
 CONTROL_ESCAPES = {"n": 10, "t": 9, "r": 13, "f": 12, "a": 7, "b": 8, "e": 27, "v": 11}
 
 
@@ -322,6 +323,8 @@ class _Parser:
             elif c == ":":
                 return Group(self.body(options), 0), "group"
             elif c == ")":
+                if self.text[self.at - 2] == "?":
+                    raise RegexSyntaxError("undefined group option")
                 return Group(self.alternatives(options, nested), 0), "rest"
             elif c in "WDSPyCIL":
                 _unsupported(f"the option (?{c})")
@@ -375,8 +378,7 @@ class _Parser:
         if c in "AzZbBGK":
             return Anchor(c)
         if c == "R":
-            rest = code_points.from_pairs([(10, 13), (0x85, 0x85), (0x2028, 0x2029)])
-            return Atomic(Alternatives((Literal((13, 10), False), Set(rest))))
+            return Atomic(LINE_BREAK)
         if c == "N":
             return Set(code_points.complement(NEWLINE))
         if c == "O":
@@ -658,8 +660,6 @@ class _Parser:
 
     def class_hyphen(self, state: _ClassState) -> None:
         ends = self.peek() == "]" or self.text.startswith("&&", self.at)
-        if not self.more():
-            raise RegexSyntaxError("premature end of char-class")
         if state.state == "value":
             if ends:
                 self.class_value(state, ord("-"))
@@ -749,6 +749,8 @@ def _check_look_behind(node: Node, kind: str = "") -> None:
             raise RegexSyntaxError("invalid pattern in look-behind")
         if isinstance(node, Anchor) and node.kind == "K":
             _unsupported("\\K in a look-behind")
+        if isinstance(node, Atomic) and node.body == LINE_BREAK:
+            _unsupported("\\R in a look-behind")
     if isinstance(node, Look):
         if not node.ahead:
             _check_look_behind(node.body, "negative" if node.negative or kind == "negative" else "positive")

@@ -87,7 +87,8 @@ class BackReference:
 Node = Empty | Literal | Set | Sequence | Alternatives | Repeat | Group | Atomic | Look | Anchor | BackReference
 
 def sequence(items: list[Node]) -> Node:
-    """Items in a row: sequences within are opened, literals that meet are joined."""
+    """Items in a row: sequences within are opened, literals that meet are joined, empty ones dropped, but for a trace
+    of them beside an anchor alone: that may be repeated, an anchor may not."""
     out: list[Node] = []
     for item in items:
         for node in item.items if isinstance(item, Sequence) else (item,):
@@ -98,7 +99,9 @@ def sequence(items: list[Node]) -> Node:
                 out.append(node)
     if not out:
         return Empty()
-    return out[0] if len(out) == 1 else Sequence(tuple(out))
+    if len(out) > 1:
+        return Sequence(tuple(out))
+    return Sequence((Empty(), out[0])) if len(items) > 1 and isinstance(out[0], Anchor | Look) else out[0]
 
 
 _KINDS = {(0, 1): 0, (0, INFINITE): 1, (1, INFINITE): 2}
