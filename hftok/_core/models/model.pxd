@@ -5,6 +5,7 @@ cdef enum:
     MODEL_OK = 0
     MODEL_NO_MEMORY = 1      # -> MemoryError
     MODEL_MISSING_UNK = 2    # the unk token is needed and not in the vocabulary -> Exception, the model's message
+    MODEL_BAD_SCORES = 3     # Unigram sampling met weights that are no distribution -> ValueError, the model's message
 
 cdef enum:
     VALUE_VOCAB = 0          # the token's string is the vocabulary's string of its id
@@ -30,6 +31,9 @@ cdef class Model:
     its own vector and scratch."""
     cdef readonly object vocab          # dict[str, int]
     cdef object _vocab_r                # dict[int, str], made when first asked for
+    cdef public bint knows_itself       # a vocabulary string of up to 16 bytes, as a pre-token, is one token: its own id
+    cdef public bint text_values        # a token's string may be the text itself (VALUE_TEXT)
+    cdef public bint chunk_independent  # the tokens of a pre-token depend on its text alone (no dropout, no sampling)
     # Append the tokens of one pre-token. `scratch` is a per-thread void* that a model may fill (see new_scratch).
     cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil
     cdef void *new_scratch(self) noexcept nogil        # NULL where a model needs none

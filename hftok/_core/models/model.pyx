@@ -31,6 +31,7 @@ cdef class Model:
     def __init__(self, dict vocab):
         self.vocab = vocab
         self._vocab_r = None
+        self.chunk_independent = True
 
     @property
     def vocab_r(self):
@@ -52,6 +53,10 @@ cdef class Model:
         """The exception of MODEL_MISSING_UNK."""
         return Exception("the model needs its unk token, which is not in the vocabulary")
 
+    def bad_scores(self):
+        """The exception of MODEL_BAD_SCORES."""
+        return ValueError("the scores give no distribution to sample from")
+
     def tokenize_str(self, str text):
         """Tokens of one pre-token as (id, value, (start, end)) with byte offsets, as the reference's Model.tokenize."""
         cdef bytes data = text.encode("utf-8")
@@ -70,6 +75,8 @@ cdef class Model:
                 raise MemoryError("out of memory while tokenizing")
             if error == MODEL_MISSING_UNK:
                 raise self.missing_unk()
+            if error == MODEL_BAD_SCORES:
+                raise self.bad_scores()
             result = []
             for i in range(v.size):
                 if v.data[i].value == VALUE_TEXT:

@@ -1,0 +1,121 @@
+# The merges of a BPE vocabulary and the loop that applies them to a row of symbols. Knows ids only: what text a symbol
+# stands for is the business of bpe.pyx (characters) and of the fast path (bytes).
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from hftok._core.models.vocab_map cimport VocabMap
+from hftok._core.random cimport Random
+
+cdef enum:
+    NO_RANK = 0xFFFFFFFF         # these two symbols do not merge
+    RANK_BITS = 22               # of a packed slot; ids have 21 bits there
+    ID_BITS = 21
+    SMALL = 64                   # rows of up to this many symbols are merged by scanning
+    SMALL_RANK_LIMIT = 1 << 25   # ... where rank and position fit one positive int32
+    NO_KEY = 0x7FFFFFFF
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int hftok_lowest_bit(uint64_t v) { unsigned long i; _BitScanForward64(&i, v); return (int)i; }
+    static inline int hftok_highest_bit(uint64_t v) { unsigned long i; _BitScanReverse64(&i, v); return (int)i; }
+    #else
+    static inline int hftok_lowest_bit(uint64_t v) { return __builtin_ctzll(v); }
+    static inline int hftok_highest_bit(uint64_t v) { return 63 - __builtin_clzll(v); }
+    #endif
+
+    /* Smallest of n keys, n a multiple of 4: four running minima, which the compiler keeps in one vector register. */
+    static inline int32_t hftok_min_key(const int32_t *key, int n) {
+        int32_t a = key[0], b = key[1], c = key[2], d = key[3];
+        int i;
+        for (i = 4; i < n; i += 4) {
+            a = key[i] < a ? key[i] : a;
+            b = key[i + 1] < b ? key[i + 1] : b;
+            c = key[i + 2] < c ? key[i + 2] : c;
+            d = key[i + 3] < d ? key[i + 3] : d;
+        }
+        a = b < a ? b : a;
+        c = d < c ? d : c;
+        return c < a ? c : a;
+    }
+    """
+    int lowest_bit "hftok_lowest_bit"(uint64_t v) noexcept nogil     # v != 0
+    int highest_bit "hftok_highest_bit"(uint64_t v) noexcept nogil   # v != 0
+    int32_t min_key "hftok_min_key"(const int32_t *key, int n) noexcept nogil
+
+cdef struct WideSlot:
+    uint64_t pair
+    uint32_t rank            # NO_RANK: free
+    uint32_t unused
+
+cdef struct PairTable:
+    uint64_t *packed         # left (21 bits) | right (21) | rank (22), all ones where free; NULL where ids or ranks do not fit
+    WideSlot *wide           # then this
+    uint64_t mask
+    uint32_t *merged         # rank -> id of the merged token
+    int64_t ranks            # number of lines in the list of merges
+    bint scannable           # repeated "lowest rank, leftmost" gives what the reference's queue gives: see merges.pyx
+
+
+cdef inline uint64_t pair_hash(uint64_t pair) noexcept nogil:
+    pair *= <uint64_t>0x9E3779B97F4A7C15
+    return pair ^ (pair >> 32)
+
+
+cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right) noexcept nogil:
+    """Rank of the merge of two symbols, or NO_RANK."""
+    cdef uint64_t pair, k, s
+    if t.packed != NULL:
+        pair = (<uint64_t>left << ID_BITS) | right
+        k = pair_hash(pair) & t.mask
+        while True:
+            s = t.packed[k]
+            if s >> RANK_BITS == pair:
+                return <uint32_t>(s & ((1u << RANK_BITS) - 1))
+            if s == <uint64_t>-1:
+                return NO_RANK
+            k = (k + 1) & t.mask
+    pair = (<uint64_t>left << 32) | right
+    k = pair_hash(pair) & t.mask
+    while True:
+        if t.wide[k].rank == NO_RANK or t.wide[k].pair == pair:
+            return t.wide[k].rank
+        k = (k + 1) & t.mask
+
+# What one thread needs to merge: arrays that grow with the longest row seen.
+cdef struct MergeScratch:
+    int64_t *next            # index of the symbol to the right, or -1
+    int64_t *previous
+    uint32_t *rank           # rank of the pair (this symbol, next symbol)
+    uint64_t *heap           # rank << position_bits | position
+    uint64_t *skipped
+    int64_t capacity         # of next, previous, rank
+    int64_t heap_capacity
+    int64_t skipped_capacity
+    Random random
+
+cdef void merge_scratch_free(MergeScratch *s) noexcept nogil
+
+# Merge a row of n symbols in place. ids[i] and starts[i] (NULL: not wanted) are moved together, so that starts keeps the
+# start of each symbol's first part. Returns the number of symbols left, or -1 when out of memory.
+cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n, MergeScratch *s) noexcept nogil
+
+# The same for n <= SMALL, in scannable tables, with the keys (rank << 6 | i, or NO_KEY) of the n - 1 pairs at hand.
+cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t *key, int n) noexcept nogil
+
+# With dropout: each candidate that comes up is passed over with probability p, until the next merge is made.
+cdef int64_t merge_with_dropout(
+    const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n, float p, MergeScratch *s) noexcept nogil
+
+cdef class MergeTable:
+    """Read-only table of merges, made from the vocabulary and the list; shared by the models that differ in options only."""
+    cdef PairTable table
+    cdef readonly int64_t distinct           # number of different pairs
+    cdef uint32_t *parts                     # left and right part of each rank: places in the vocabulary's table
+    cdef uint8_t *is_part                    # bit for each place in the vocabulary: some merge takes it
+    cdef readonly int64_t prefix_length      # bytes that the right part lost
+    cdef VocabMap vocab
+    cdef int fill(self, int64_t prefix_length, list merges) except -1
+    cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1
+    cdef int build_slots(self) except -1

@@ -1,0 +1,577 @@
+"""The merges of a BPE vocabulary, and the loop that applies them.
+
+Rule (reference: models/bpe/model.rs `BpeBuilder::build`, models/bpe/word.rs `Word::merge_all`): the merge on line i of the
+list has rank i; of two lines with the same pair of ids the later one holds. A queue orders candidates by rank, then by
+position; an entry whose symbols have changed is dropped, unless the pair now there merges into the same id.
+
+Two loops give the same answer. Rows of up to 64 symbols: scan for the lowest (rank, position), merge, repeat. Longer rows,
+and vocabularies outside the proof below: the queue itself, a heap of 64-bit keys over a linked list.
+
+The scan is right where a stale queue entry never passes the reference's test. An entry for (l, r) -> X stays at its
+position while l or r grows; the test passes only if the pair that is then there also merges into X. If ids and strings
+correspond one to one and every right part is longer than the continuing subword prefix, each merge makes a strictly longer
+string, so that later pair makes a string longer than X. `scannable` says that both conditions hold.
+
+It leaves to others: turning text into symbols, unknown characters, word caches.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from hftok._core.models.vocab_map cimport (
+    ByteBuffer, VocabMap, VocabTable, buffer_reserve, bytes_differ, utf8_view, vocab_entry,
+)
+from hftok._core.random cimport Random, random_float, random_ready
+
+
+# --- merging -----------------------------------------------------------------------------------------------------------
+
+cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t *key, int n) noexcept nogil:
+    # `alive` has a bit for each symbol that still begins something; keys of dead symbols are NO_KEY, so that the scan
+    # may run over all of them without a branch. The position in the key's low bits makes the leftmost win a tie.
+    cdef uint64_t alive = <uint64_t>-1 if n == 64 else (<uint64_t>1 << n) - 1
+    cdef uint64_t above, below
+    cdef int32_t m
+    cdef int i, j, k, padded = (n + 3) & ~3
+    cdef uint32_t rank, id
+    for i in range(n - 1, padded):
+        key[i] = NO_KEY
+    while True:
+        m = min_key(key, padded)
+        if m == NO_KEY:
+            break
+        i = m & 63
+        id = t.merged[m >> 6]
+        ids[i] = id
+        above = alive & (<uint64_t>-2 << i)
+        j = lowest_bit(above)
+        key[j] = NO_KEY
+        above &= above - 1
+        alive ^= <uint64_t>1 << j
+        key[i] = NO_KEY
+        if above:
+            rank = pair_rank(t, id, ids[lowest_bit(above)])
+            if rank != NO_RANK:
+                key[i] = <int32_t>((rank << 6) | <uint32_t>i)
+        below = alive & ((<uint64_t>1 << i) - 1)
+        if below:
+            k = highest_bit(below)
+            rank = pair_rank(t, ids[k], id)
+            key[k] = <int32_t>((rank << 6) | <uint32_t>k) if rank != NO_RANK else NO_KEY
+    k = 0
+    while alive:
+        i = lowest_bit(alive)
+        alive &= alive - 1
+        ids[k] = ids[i]
+        if starts != NULL:
+            starts[k] = starts[i]
+        k += 1
+    return k
+
+
+cdef inline int64_t bit_length(uint64_t v) noexcept nogil:
+    return highest_bit(v) + 1 if v else 0
+
+
+cdef inline void sift_down(uint64_t *heap, int64_t n, int64_t i) noexcept nogil:
+    cdef uint64_t v = heap[i], low
+    cdef int64_t child, last, best
+    while True:
+        child = 4 * i + 1
+        if child >= n:
+            break
+        best = child
+        low = heap[child]
+        last = child + 4 if child + 4 < n else n
+        child += 1
+        while child < last:
+            if heap[child] < low:
+                low = heap[child]
+                best = child
+            child += 1
+        if low >= v:
+            break
+        heap[i] = low
+        i = best
+    heap[i] = v
+
+
+cdef inline void sift_up(uint64_t *heap, int64_t i) noexcept nogil:
+    cdef uint64_t v = heap[i]
+    cdef int64_t parent
+    while i > 0:
+        parent = (i - 1) >> 2
+        if heap[parent] <= v:
+            break
+        heap[i] = heap[parent]
+        i = parent
+    heap[i] = v
+
+
+cdef inline int reserve_keys(uint64_t **keys, int64_t *capacity, int64_t wanted) noexcept nogil:
+    cdef uint64_t *data
+    if wanted <= capacity[0]:
+        return 0
+    wanted += wanted // 2 + 64
+    data = <uint64_t *>realloc(keys[0], <size_t>wanted * sizeof(uint64_t))
+    if data == NULL:
+        return -1
+    keys[0] = data
+    capacity[0] = wanted
+    return 0
+
+
+cdef int reserve_rows(MergeScratch *s, int64_t n) noexcept nogil:
+    if n <= s.capacity:
+        return 0
+    free(s.next)
+    free(s.previous)
+    free(s.rank)
+    s.next = <int64_t *>malloc(<size_t>n * sizeof(int64_t))
+    s.previous = <int64_t *>malloc(<size_t>n * sizeof(int64_t))
+    s.rank = <uint32_t *>malloc(<size_t>n * sizeof(uint32_t))
+    s.capacity = n
+    if s.next == NULL or s.previous == NULL or s.rank == NULL:
+        free(s.next)
+        free(s.previous)
+        free(s.rank)
+        s.next = NULL
+        s.previous = NULL
+        s.rank = NULL
+        s.capacity = 0
+        return -1
+    return 0
+
+
+cdef void merge_scratch_free(MergeScratch *s) noexcept nogil:
+    free(s.next)
+    free(s.previous)
+    free(s.rank)
+    free(s.heap)
+    free(s.skipped)
+    s.next = NULL
+    s.previous = NULL
+    s.rank = NULL
+    s.heap = NULL
+    s.skipped = NULL
+    s.capacity = s.heap_capacity = s.skipped_capacity = 0
+
+
+cdef int64_t start_queue(const PairTable *t, const uint32_t *ids, int64_t n, int shift, MergeScratch *s) noexcept nogil:
+    """Fill the linked list and the heap; returns the heap's size or -1. A pair appears once for each time it arises, so the
+    heap never holds more than 3n entries: n - 1 at first, two for each of up to n - 1 merges."""
+    cdef int64_t i, size = 0
+    cdef uint32_t rank
+    cdef uint32_t left, right
+    if n > s.capacity and reserve_rows(s, n + n // 4) != 0:
+        return -1
+    if reserve_keys(&s.heap, &s.heap_capacity, n) != 0:
+        return -1
+    for i in range(n):
+        s.next[i] = i + 1
+        s.previous[i] = i - 1
+    s.next[n - 1] = -1
+    s.rank[n - 1] = NO_RANK
+    left = ids[0]
+    for i in range(n - 1):
+        right = ids[i + 1]
+        rank = pair_rank(t, left, right)
+        left = right
+        s.rank[i] = rank
+        if rank != NO_RANK:
+            s.heap[size] = (<uint64_t>rank << shift) | <uint64_t>i
+            size += 1
+    i = (size + 2) >> 2  # parents come before this
+    while i > 0:
+        i -= 1
+        sift_down(s.heap, size, i)
+    return size
+
+
+cdef inline int take(const PairTable *t, uint32_t *ids, uint64_t entry, int shift, int64_t *size, MergeScratch *s) noexcept nogil:
+    """Apply the queue entry if it still holds, and queue the pairs that arise. -1: out of memory."""
+    cdef int64_t i = <int64_t>(entry & ((<uint64_t>1 << shift) - 1))
+    cdef int64_t j, k
+    cdef uint32_t rank = <uint32_t>(entry >> shift)
+    cdef uint32_t now = s.rank[i], id
+    # A symbol that was merged away, or has none to its right, has NO_RANK.
+    if now == NO_RANK or (now != rank and t.merged[now] != t.merged[rank]):
+        return 0
+    if reserve_keys(&s.heap, &s.heap_capacity, size[0] + 2) != 0:
+        return -1
+    id = t.merged[rank]
+    j = s.next[i]
+    k = s.next[j]
+    ids[i] = id
+    s.next[i] = k
+    s.rank[j] = NO_RANK
+    s.rank[i] = NO_RANK
+    if s.previous[i] >= 0:
+        j = s.previous[i]
+        rank = pair_rank(t, ids[j], id)
+        s.rank[j] = rank
+        if rank != NO_RANK:
+            s.heap[size[0]] = (<uint64_t>rank << shift) | <uint64_t>j
+            sift_up(s.heap, size[0])
+            size[0] += 1
+    if k >= 0:
+        s.previous[k] = i
+        rank = pair_rank(t, id, ids[k])
+        s.rank[i] = rank
+        if rank != NO_RANK:
+            s.heap[size[0]] = (<uint64_t>rank << shift) | <uint64_t>i
+            sift_up(s.heap, size[0])
+            size[0] += 1
+    return 0
+
+
+cdef inline uint64_t pop(uint64_t *heap, int64_t *size) noexcept nogil:
+    cdef uint64_t top = heap[0]
+    size[0] -= 1
+    if size[0] > 0:
+        heap[0] = heap[size[0]]
+        sift_down(heap, size[0], 0)
+    return top
+
+
+cdef int64_t gather(uint32_t *ids, int64_t *starts, MergeScratch *s) noexcept nogil:
+    cdef int64_t i = 0, k = 0
+    while i >= 0:
+        ids[k] = ids[i]
+        if starts != NULL:
+            starts[k] = starts[i]
+        k += 1
+        i = s.next[i]
+    return k
+
+
+cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n, MergeScratch *s) noexcept nogil:
+    cdef int32_t key[SMALL]
+    cdef int64_t i, size
+    cdef int shift
+    cdef uint32_t rank
+    cdef uint32_t left, right
+    if n < 2:
+        return n
+    if n <= SMALL and t.scannable:
+        left = ids[0]
+        for i in range(n - 1):
+            right = ids[i + 1]
+            rank = pair_rank(t, left, right)
+            key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY
+            left = right
+        return merge_small(t, ids, starts, key, <int>n)
+    shift = <int>bit_length(<uint64_t>n)
+    if shift + bit_length(<uint64_t>t.ranks) > 64:
+        return -1  # not before a row takes more memory than there is
+    size = start_queue(t, ids, n, shift, s)
+    if size < 0:
+        return -1
+    while size > 0:
+        if take(t, ids, pop(s.heap, &size), shift, &size, s) != 0:
+            return -1
+    return gather(ids, starts, s)
+
+
+cdef int64_t merge_with_dropout(
+    const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n, float p, MergeScratch *s) noexcept nogil:
+    # word.rs merge_all: an entry that comes up is set aside with probability p; the entries set aside return to the queue
+    # when one that is not passed over comes up, stale or not. Hence the queue, stale entries included, and no shortcut.
+    cdef int64_t size, skipped = 0, i
+    cdef uint64_t entry
+    cdef int shift
+    if n < 2 or p >= 1.0:
+        return n  # a draw is below 1: every entry is passed over
+    if not p > 0.0:
+        return merge_symbols(t, ids, starts, n, s)  # no draw is below p, and none is below NaN
+    random_ready(&s.random)
+    shift = <int>bit_length(<uint64_t>n)
+    if shift + bit_length(<uint64_t>t.ranks) > 64:
+        return -1
+    size = start_queue(t, ids, n, shift, s)
+    if size < 0:
+        return -1
+    while size > 0:
+        entry = pop(s.heap, &size)
+        if random_float(&s.random) < p:
+            if reserve_keys(&s.skipped, &s.skipped_capacity, skipped + 1) != 0:
+                return -1
+            s.skipped[skipped] = entry
+            skipped += 1
+            continue
+        if reserve_keys(&s.heap, &s.heap_capacity, size + skipped) != 0:
+            return -1
+        for i in range(skipped):
+            s.heap[size] = s.skipped[i]
+            sift_up(s.heap, size)
+            size += 1
+        skipped = 0
+        if take(t, ids, entry, shift, &size, s) != 0:
+            return -1
+    return gather(ids, starts, s)
+
+
+# --- the table ---------------------------------------------------------------------------------------------------------
+
+cdef inline int64_t find_near(const VocabTable *t, const uint8_t *p, int64_t n, int64_t *near) noexcept nogil:
+    """vocab_entry, with a guess: tokens made by successive merges mostly follow each other in the vocabulary."""
+    cdef int64_t i = near[0], k
+    for k in range(2):
+        if i < t.size and t.offsets[i + 1] - t.offsets[i] == n and bytes_differ(t.text.data + t.offsets[i], p, <size_t>n) == 0:
+            near[0] = i
+            return i
+        i += 1
+    i = vocab_entry(t, p, n)
+    if i >= 0:
+        near[0] = i
+    return i
+
+
+cdef class MergeTable:
+    def __cinit__(self):
+        memset(&self.table, 0, sizeof(PairTable))
+        self.parts = NULL
+        self.is_part = NULL
+
+    def __dealloc__(self):
+        free(self.table.packed)
+        free(self.table.wide)
+        free(self.table.merged)
+        free(self.parts)
+        free(self.is_part)
+
+    def __init__(self, VocabMap vocab not None, merges not None, str prefix=None):
+        """Read merges: a list of `"left right"` lines (lines that begin with `#version` do not count) or of pairs of strings;
+        or a uint32 array (n, 3) of left id, right id and merged id, all of tokens of the vocabulary.
+
+        Raises Exception with the reference's sentence for a line that is not two parts and for a part, or a result, that is
+        not in the vocabulary; ValueError where the reference panics; TypeError for items of other types; MemoryError.
+        """
+        if self.parts != NULL:
+            raise RuntimeError("a MergeTable is filled once, when it is made")
+        self.vocab = vocab
+        self.prefix_length = len(prefix.encode("utf-8")) if prefix else 0
+        if isinstance(merges, list):
+            self.fill(self.prefix_length, merges)
+        else:
+            self.fill_ids(merges)
+        self.build_slots()
+
+    cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1:
+        cdef VocabTable *v = &self.vocab.table
+        cdef int64_t total = rows.shape[0], rank, k, e
+        cdef int64_t entries[3]
+        cdef int64_t sizes[3]
+        cdef bint growing = True
+        cdef dict far = {}
+        cdef uint32_t *near = NULL
+        if rows.shape[1] != 3:
+            raise ValueError("merges as ids are rows of left id, right id and merged id")
+        if total >= 0xFFFFFFFE:
+            raise OverflowError("a BPE model holds fewer than 2**32 - 2 merges")
+        self.parts = <uint32_t *>malloc(<size_t>(2 * total + 2) * sizeof(uint32_t))
+        self.table.merged = <uint32_t *>malloc(<size_t>(total + 1) * sizeof(uint32_t))
+        self.is_part = <uint8_t *>calloc(<size_t>(v.size >> 3) + 1, 1)
+        if self.parts == NULL or self.table.merged == NULL or self.is_part == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        if self.vocab.max_id < 4 * v.size + 65536:
+            near = <uint32_t *>malloc(<size_t>(self.vocab.max_id + 1) * sizeof(uint32_t))
+            if near == NULL:
+                raise MemoryError("out of memory while reading the merges")
+            memset(near, 0xFF, <size_t>(self.vocab.max_id + 1) * sizeof(uint32_t))
+            for e in range(v.size):
+                near[v.ids[e]] = <uint32_t>e
+        else:
+            far = {v.ids[e]: e for e in range(v.size)}
+        for rank in range(total):
+            for k in range(3):
+                if near == NULL:
+                    entries[k] = far.get(rows[rank, k], -1)
+                else:
+                    entries[k] = <int32_t>near[rows[rank, k]] if rows[rank, k] <= <uint64_t>self.vocab.max_id else -1
+                if entries[k] < 0:
+                    free(near)
+                    raise ValueError(f"id {rows[rank, k]} of merge {rank} is not in the vocabulary")
+                sizes[k] = v.offsets[entries[k] + 1] - v.offsets[entries[k]]
+            if sizes[2] == sizes[0]:
+                growing = False
+            if sizes[2] != sizes[0] + sizes[1]:
+                # Made with a continuing subword prefix, whatever the model's prefix is now.
+                self.prefix_length = max(self.prefix_length, sizes[0] + sizes[1] - sizes[2], 1)
+            for k in range(2):
+                self.parts[2 * rank + k] = <uint32_t>entries[k]
+                self.is_part[entries[k] >> 3] |= 1 << (entries[k] & 7)
+            self.table.merged[rank] = rows[rank, 2]
+        free(near)
+        self.table.ranks = total
+        self.table.scannable = growing and self.vocab.unique_ids and total < SMALL_RANK_LIMIT
+        return 0
+
+    cdef int fill(self, int64_t prefix_length, list merges) except -1:
+        cdef VocabTable *v = &self.vocab.table
+        cdef int64_t total = len(merges)
+        cdef int64_t rank = 0, i, size_a = 0, size_b = 0, size, e, space
+        cdef int64_t near = 0
+        cdef uint32_t *ids
+        cdef ByteBuffer buffer_a, buffer_b, joined
+        cdef const uint8_t *a = NULL
+        cdef const uint8_t *b = NULL
+        cdef bint growing = True
+        cdef bint lines
+        if total >= 0xFFFFFFFE:
+            raise OverflowError("a BPE model holds fewer than 2**32 - 2 merges")
+        self.parts = <uint32_t *>malloc(<size_t>(2 * total + 2) * sizeof(uint32_t))
+        self.table.merged = <uint32_t *>malloc(<size_t>(total + 1) * sizeof(uint32_t))
+        self.is_part = <uint8_t *>calloc(<size_t>(v.size >> 3) + 1, 1)
+        if self.parts == NULL or self.table.merged == NULL or self.is_part == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        memset(&buffer_a, 0, sizeof(ByteBuffer))
+        memset(&buffer_b, 0, sizeof(ByteBuffer))
+        memset(&joined, 0, sizeof(ByteBuffer))
+        ids = v.ids
+        lines = total > 0 and isinstance(merges[0], str)
+        try:
+            for i in range(total):
+                item = merges[i]
+                if lines:
+                    if not isinstance(item, str):
+                        raise TypeError("merges are all lines or all pairs, not a mixture")
+                    a = utf8_view(<str>item, &buffer_a, &size)
+                    if size >= 8 and bytes_differ(a, b"#version", 8) == 0:
+                        continue
+                    space = one_space(a, size)
+                    if space < 0:
+                        raise bad_line(rank)
+                    size_a = space
+                    b = a + space + 1
+                    size_b = size - space - 1
+                else:
+                    first, second = pair_of(item)
+                    a = utf8_view(<str>first, &buffer_a, &size_a)
+                    b = utf8_view(<str>second, &buffer_b, &size_b)
+                e = vocab_entry(v, a, size_a)
+                if e < 0:
+                    raise self.out_of_vocabulary(a[:size_a], merges, i, rank)
+                self.parts[2 * rank] = <uint32_t>e
+                self.is_part[e >> 3] |= 1 << (e & 7)
+                e = vocab_entry(v, b, size_b)
+                if e < 0:
+                    raise self.out_of_vocabulary(b[:size_b], merges, i, rank)
+                self.parts[2 * rank + 1] = <uint32_t>e
+                self.is_part[e >> 3] |= 1 << (e & 7)
+                # model.rs build: the result is left + right without its first prefix_length bytes, whatever they are; it is
+                # put together in a buffer as long as the longest string of the vocabulary (a longer result is a panic).
+                if size_b < prefix_length:
+                    raise ValueError(
+                        f"Error while initializing BPE: the right part of merge {i} is shorter than the continuing "
+                        "subword prefix; give the parts as they stand in the vocabulary, prefix included")
+                if size_b == prefix_length:
+                    growing = False
+                size = size_a + size_b - prefix_length
+                joined.size = 0
+                buffer_reserve(&joined, size)
+                memcpy(joined.data, a, <size_t>size_a)
+                memcpy(joined.data + size_a, b + prefix_length, <size_t>(size_b - prefix_length))
+                e = find_near(v, joined.data, size, &near)
+                if e < 0:
+                    raise self.out_of_vocabulary(joined.data[:size], merges, i, rank, panic=size > v.longest)
+                self.table.merged[rank] = ids[e]
+                rank += 1
+        finally:
+            free(buffer_a.data)
+            free(buffer_b.data)
+            free(joined.data)
+        self.table.ranks = rank
+        self.table.scannable = growing and self.vocab.unique_ids and rank < SMALL_RANK_LIMIT
+        return 0
+
+    def out_of_vocabulary(self, bytes token, list merges, int64_t i, int64_t rank, bint panic=False):
+        """The exception for a token that is not in the vocabulary. The reference reads all lines before it looks any up."""
+        if isinstance(merges[0], str):
+            for line in merges[i + 1:]:
+                if not line.startswith("#version"):
+                    rank += 1
+                    if line.count(" ") != 1:
+                        return bad_line(rank)
+        kind = ValueError if panic else Exception
+        return kind(f"Error while initializing BPE: Token `{token.decode('utf-8', 'replace')}` out of vocabulary")
+
+    cdef int build_slots(self) except -1:
+        cdef PairTable *t = &self.table
+        cdef const uint32_t *ids = self.vocab.table.ids
+        cdef uint64_t slots = 16, k, pair, value, left, right
+        cdef int64_t rank
+        cdef bint packed = self.vocab.max_id < (1 << ID_BITS) - 1 and t.ranks < (1 << RANK_BITS) - 1
+        while slots < <uint64_t>t.ranks * 2:
+            slots *= 2
+        t.mask = slots - 1
+        if packed:
+            t.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
+            if t.packed == NULL:
+                raise MemoryError("out of memory while reading the merges")
+            memset(t.packed, 0xFF, <size_t>slots * sizeof(uint64_t))
+        else:
+            t.wide = <WideSlot *>malloc(<size_t>slots * sizeof(WideSlot))
+            if t.wide == NULL:
+                raise MemoryError("out of memory while reading the merges")
+            memset(t.wide, 0xFF, <size_t>slots * sizeof(WideSlot))
+        for rank in range(t.ranks):
+            left = ids[self.parts[2 * rank]]
+            right = ids[self.parts[2 * rank + 1]]
+            if packed:
+                pair = (left << ID_BITS) | right
+                value = (pair << RANK_BITS) | <uint64_t>rank
+                k = pair_hash(pair) & t.mask
+                while t.packed[k] != <uint64_t>-1 and t.packed[k] >> RANK_BITS != pair:
+                    k = (k + 1) & t.mask
+                self.distinct += t.packed[k] == <uint64_t>-1
+                t.packed[k] = value  # a later line with the same pair takes the place of the earlier one
+            else:
+                pair = (left << 32) | right
+                k = pair_hash(pair) & t.mask
+                while t.wide[k].rank != NO_RANK and t.wide[k].pair != pair:
+                    k = (k + 1) & t.mask
+                self.distinct += t.wide[k].rank == NO_RANK
+                t.wide[k].pair = pair
+                t.wide[k].rank = <uint32_t>rank
+        return 0
+
+    @property
+    def scannable(self):
+        return bool(self.table.scannable)
+
+    def to_list(self):
+        """The merges that hold, as (left id, right id) in the order of rank: a pair that is listed twice counts once, in its
+        later place."""
+        cdef const uint32_t *ids = self.vocab.table.ids
+        cdef int64_t rank
+        cdef uint32_t left, right
+        result = []
+        for rank in range(self.table.ranks):
+            left = ids[self.parts[2 * rank]]
+            right = ids[self.parts[2 * rank + 1]]
+            if pair_rank(&self.table, left, right) == <uint32_t>rank:
+                result.append((left, right))
+        return result
+
+
+cdef inline int64_t one_space(const uint8_t *p, int64_t n) noexcept nogil:
+    """Position of the space where there is exactly one, else -1."""
+    cdef int64_t i, at = -1
+    for i in range(n):
+        if p[i] == 32:
+            if at >= 0:
+                return -1
+            at = i
+    return at
+
+
+cdef tuple pair_of(object item):
+    if type(item) is list or type(item) is tuple:
+        if len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], str):
+            return item[0], item[1]
+    raise TypeError(f"a merge is a pair of strings, not {item!r:.80}")
+
+
+def bad_line(int64_t rank):
+    return Exception(f"Error while initializing BPE: Merges text file invalid at line {rank + 1}")

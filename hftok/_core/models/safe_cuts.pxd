@@ -1,0 +1,40 @@
+# Between which neighbouring characters no merge can ever join; see safe_cuts.pyx.
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from hftok._core.models.merges cimport MergeTable
+
+cdef struct CutTable:
+    # Bit (last byte of the left character << 8 | first byte of the right one): joined whatever the characters. Decides pairs
+    # of ASCII characters, and stands for all pairs that share those bytes where a token holds only part of a character.
+    uint8_t gate[8192]
+    uint64_t *bits           # pairs of whole characters, by hash; a pair that is not there is never joined
+    uint64_t mask            # number of bits - 1
+
+
+cdef inline uint64_t cut_hash(uint32_t left, uint32_t right) noexcept nogil:
+    cdef uint64_t h = ((<uint64_t>left << 32) | right) * <uint64_t>0x9E3779B97F4A7C15
+    return h ^ (h >> 32)
+
+
+cdef inline bint may_join(const CutTable *t, uint32_t left, uint8_t left_last, uint32_t right, uint8_t right_first) noexcept nogil:
+    """May some merge join a symbol that ends with the left character to one that begins with the right one? If not, the text
+    can be cut between them and each side encoded by itself. The bytes are the left one's last and the right one's first."""
+    cdef uint32_t k = (<uint32_t>left_last << 8) | right_first
+    cdef uint64_t h
+    if t.gate[k >> 3] >> (k & 7) & 1:
+        return True
+    if left < 128 and right < 128:
+        return False
+    h = cut_hash(left, right) & t.mask
+    return t.bits[h >> 6] >> (h & 63) & 1
+
+# The next safe cut after `begin` in raw bytes, or size. Bytes that are not UTF-8 are never cut from their neighbours.
+cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int64_t size) noexcept nogil
+
+cdef class SafeCuts:
+    """Read-only; made from a table of merges, over characters or over the bytes of ByteLevel tokens."""
+    cdef CutTable table
+    cdef readonly int64_t pairs          # different hashes in the table of whole characters
+    cdef int add_chars(self, MergeTable merges) except -1
+    cdef int add_bytes(self, MergeTable merges, const int16_t *byte_of) except -1
+    cdef void add_pair(self, uint32_t left, uint8_t left_last, uint32_t right, uint8_t right_first) noexcept nogil

@@ -1,0 +1,346 @@
+"""Unigram segmentation of one pre-token: the path of pieces with the highest sum of scores.
+
+Rules (reference: models/unigram/model.rs `encode_optimized`, `tokenize`):
+- From each character on, pieces are tried from the shortest to the longest; a path replaces the one that ends at the same
+  place only if its score is strictly higher, so of equal paths the one whose last piece begins first stays.
+- Where a character is no piece itself, it may be taken as unknown for the lowest score of the vocabulary less 10.
+- Scores are float64, added as piece score + score so far.
+- Neighbouring pieces with the unk id (found or not) become one, whose text is then looked up like any piece: a known string
+  gets its own id, an unknown one its byte tokens if byte fallback is on and all are there (each with the offsets of the
+  whole), or the unk id with the text as its string.
+- Of equal strings in the vocabulary the last one counts.
+- alpha other than 0: a path is drawn (`lattice`).
+
+It leaves to others: pre-tokenization (Metaspace), caching of words.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memset
+
+from hftok._core.double_array cimport TRIE_END, Trie, Unit, trie_build, trie_find, trie_free
+from hftok._core.models.lattice cimport (
+    LATTICE_BAD_SCORES, LATTICE_NO_MEMORY, LATTICE_OK, lattice_fill, lattice_free, lattice_sample, lattice_sample_nbest,
+)
+from hftok._core.models.model cimport (
+    MODEL_BAD_SCORES, MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, Model, ModelToken, TokenVec, VALUE_TEXT, VALUE_VOCAB,
+    tv_push,
+)
+from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, buffer_reserve
+from hftok._core.random cimport random_fix, random_ready
+from hftok._core.text cimport utf8_len
+
+cdef enum:
+    KEPT_POSITIONS = 1 << 20     # a scratch that grew beyond this gives its memory back after the word
+
+
+cdef class Pieces:
+    def __cinit__(self):
+        memset(&self.trie, 0, sizeof(Trie))
+        self.min_score = INFINITY
+
+    def __dealloc__(self):
+        trie_free(&self.trie)
+
+    def __init__(self, list pieces not None):
+        cdef ByteBuffer text
+        cdef int64_t n = len(pieces), i, size
+        cdef int64_t *offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
+        cdef double *scores = <double *>malloc(<size_t>(n + 1) * sizeof(double))
+        cdef bytes name
+        cdef int error
+        memset(&text, 0, sizeof(ByteBuffer))
+        try:
+            if self.trie.units != NULL:
+                raise RuntimeError("Pieces are filled once, when they are made")
+            if n >= 0xFFFFFFFF:
+                raise OverflowError("a Unigram vocabulary holds fewer than 2**32 - 1 pieces")
+            if offsets == NULL or scores == NULL:
+                raise MemoryError("out of memory while reading the vocabulary")
+            buffer_reserve(&text, n * 8)
+            for i in range(n):
+                item = pieces[i]
+                if type(item) is tuple and len(<tuple>item) == 2:
+                    piece, score = <tuple>item
+                elif type(item) is list and len(<list>item) == 2:
+                    piece, score = <list>item
+                else:
+                    raise TypeError(f"a Unigram vocabulary is a list of (piece, score), not of {item!r:.80}")
+                if not isinstance(piece, str):
+                    raise TypeError(f"a Unigram piece is a str, not {type(piece).__name__}")
+                offsets[i] = text.size
+                size = text.size
+                append_utf8(&text, <str>piece)
+                if text.size - size >= 0xFFFFFFFF:
+                    raise OverflowError("a Unigram piece is shorter than 2**32 - 1 bytes")
+                scores[i] = score
+                if scores[i] < self.min_score:
+                    self.min_score = scores[i]
+            offsets[n] = text.size
+            self.size = n
+            with nogil:
+                error = trie_build(&self.trie, text.data, offsets, scores, n)
+            if error != 0:
+                raise MemoryError("out of memory while reading the vocabulary")
+        finally:
+            free(text.data)
+            free(offsets)
+            free(scores)
+        for i in range(256):
+            name = b"<0x%02X>" % i
+            self.byte_ids[i] = trie_find(&self.trie, name, 6)
+
+
+cdef inline void reverse_tokens(ModelToken *t, int64_t n) noexcept nogil:
+    cdef int64_t i = 0, j = n - 1
+    cdef ModelToken k
+    while i < j:
+        k = t[i]
+        t[i] = t[j]
+        t[j] = k
+        i += 1
+        j -= 1
+
+
+cdef class UnigramModel(Model):
+    """Unigram over one pre-token.
+
+    pieces: list of (str, score), a piece's place is its id. unk_id: place of the unk piece, or None. alpha: with a number
+    other than 0, paths are drawn, weighted by exp(alpha * score); nbest_size: from the best so many only (None, 0: from all).
+    Raises Exception with the reference's sentence for an unk_id outside the vocabulary; TypeError, OverflowError,
+    UnicodeEncodeError, MemoryError.
+
+    >>> model = UnigramModel([("<unk>", 0.0), ("a", -1.0), ("b", -1.0), ("ab", -1.5)], unk_id=0)
+    >>> model.tokenize_str("abxa")
+    [(3, 'ab', (0, 2)), (0, 'x', (2, 3)), (1, 'a', (3, 4))]
+    """
+
+    def __init__(self, list pieces not None, unk_id=None, bint byte_fallback=False, alpha=None, nbest_size=None):
+        if unk_id is not None:
+            if unk_id < 0:
+                raise OverflowError("unk_id is a place in the vocabulary: 0 or more")
+            if not pieces:
+                raise Exception("Error while loading Unigram: The vocabulary is empty but at least <unk> is needed")
+            if unk_id >= len(pieces):
+                raise Exception("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
+        self.pieces = Pieces(pieces)
+        self.vocab_list = list(pieces)
+        Model.__init__(self, {item[0]: i for i, item in enumerate(pieces)})
+        self.set_options(unk_id, byte_fallback, alpha, nbest_size)
+
+    def replace(self, **options):
+        """A model with another `alpha` or `nbest_size` over the same pieces."""
+        cdef UnigramModel new = UnigramModel.__new__(UnigramModel)
+        chosen = {"alpha": self.alpha, "nbest_size": self.nbest_size}
+        for name in options:
+            if name not in chosen:
+                raise TypeError(f"a Unigram model has no option {name!r} to replace")
+        chosen.update(options)
+        Model.__init__(new, self.vocab)
+        new._vocab_r = self._vocab_r
+        new.pieces = self.pieces
+        new.vocab_list = self.vocab_list
+        new.set_options(self.unk_id, self.byte_fallback, chosen["alpha"], chosen["nbest_size"])
+        return new
+
+    cdef int set_options(self, object unk_id, bint byte_fallback, object alpha, object nbest_size) except -1:
+        if nbest_size is not None and nbest_size < 0:
+            raise OverflowError("nbest_size is a number of paths: 0 or more")
+        self._unk_id = -1 if unk_id is None else <int64_t>unk_id
+        self.byte_fallback = byte_fallback
+        self.alpha = None if alpha is None else float(alpha)
+        self.nbest_size = nbest_size
+        self.alpha_value = 0.0 if alpha is None else <double>alpha
+        self.sampling = alpha is not None and self.alpha_value != 0.0
+        self.chunk_independent = not self.sampling
+        self.text_values = True  # unknown pieces
+        self.nbest_value = 0 if nbest_size is None else min(<object>nbest_size, <object>(1 << 60))
+        self.unk_score = self.pieces.min_score - 10.0
+        return 0
+
+    @property
+    def unk_id(self):
+        return None if self._unk_id < 0 else self._unk_id
+
+    @property
+    def vocab_r(self):
+        """id -> piece, for every place in the list."""
+        if self._vocab_r is None:
+            self._vocab_r = {i: item[0] for i, item in enumerate(self.vocab_list)}
+        return self._vocab_r
+
+    def missing_unk(self):
+        return Exception("Encountered an unknown token but `unk_id` is missing")
+
+    def bad_scores(self):
+        return ValueError(
+            "the scores of these pieces and this alpha give no distribution to sample from (no path, an infinite or an "
+            "undefined weight, or only zeros); set alpha to None to get the best path")
+
+    def fix_seed(self, seed):
+        """For tests: each scratch made from now on draws from a stream that follows from the seed and from how many were made
+        before. None: seeds come from the operating system again."""
+        self.fixed_seed = seed is not None
+        self.seed = 0 if seed is None else seed
+
+    cdef void *new_scratch(self) noexcept nogil:
+        cdef UnigramScratch *s = <UnigramScratch *>calloc(1, sizeof(UnigramScratch))
+        if s != NULL and self.fixed_seed:
+            random_fix(&s.random, self.seed)
+            self.seed += <uint64_t>0x632BE59BD9B4E019
+        return s
+
+    cdef void free_scratch(self, void *scratch) noexcept nogil:
+        cdef UnigramScratch *s = <UnigramScratch *>scratch
+        if s != NULL:
+            free(s.best)
+            lattice_free(&s.lattice)
+            free(s)
+
+    cdef int best_path(self, const uint8_t *text, int64_t size, UnigramScratch *s) noexcept nogil:
+        cdef const Unit *units = self.pieces.trie.units
+        cdef Best *best
+        cdef int64_t start = 0, next, i
+        cdef uint32_t node, child, base
+        cdef double here, score
+        cdef bint single
+        if s.capacity < size + 1:
+            free(s.best)
+            s.capacity = size + 1 + size // 2 + 64
+            s.best = <Best *>malloc(<size_t>s.capacity * sizeof(Best))
+            if s.best == NULL:
+                s.capacity = 0
+                return MODEL_NO_MEMORY
+        best = s.best
+        memset(best, 0, <size_t>(size + 1) * sizeof(Best))
+        while start < size:
+            here = best[start].score
+            next = start + utf8_len(text[start])
+            single = False
+            node = 0
+            base = units[0].base
+            for i in range(start, size):
+                child = (base & <uint32_t>0x7FFFFFFF) ^ text[i]
+                if units[child].check != node:
+                    break
+                node = child
+                base = units[node].base
+                if base & <uint32_t>TRIE_END:
+                    score = units[node].score + here
+                    if best[i + 1].length == 0 or score > best[i + 1].score:
+                        best[i + 1].score = score
+                        best[i + 1].unit = node
+                        best[i + 1].length = <uint32_t>(i + 1 - start)
+                    if i + 1 == next:
+                        single = True
+            if not single:
+                score = self.unk_score + here
+                if best[next].length == 0 or score > best[next].score:
+                    if self._unk_id < 0:
+                        return MODEL_MISSING_UNK
+                    best[next].score = score
+                    best[next].unit = 0
+                    best[next].length = <uint32_t>(next - start)
+            start = next
+        return MODEL_OK
+
+    cdef int emit_unknown(self, const uint8_t *text, int64_t start, int64_t end, TokenVec *out) noexcept nogil:
+        """The tokens of a run of pieces with the unk id, last one first."""
+        cdef int64_t id = trie_find(&self.pieces.trie, text + start, end - start), i
+        if id >= 0:
+            return tv_push(out, <uint32_t>id, VALUE_VOCAB, start, end)
+        if self.byte_fallback:
+            i = start
+            while i < end and self.pieces.byte_ids[text[i]] >= 0:
+                i += 1
+            if i == end:
+                while i > start:
+                    i -= 1
+                    if tv_push(out, <uint32_t>self.pieces.byte_ids[text[i]], VALUE_VOCAB, start, end) != MODEL_OK:
+                        return MODEL_NO_MEMORY
+                return MODEL_OK
+        return tv_push(out, <uint32_t>self._unk_id, VALUE_TEXT, start, end)
+
+    cdef int emit_best(self, const uint8_t *text, int64_t size, UnigramScratch *s, TokenVec *out) noexcept nogil:
+        # Backwards along the path, then turned round.
+        cdef int64_t end = size, start, run = -1, first = out.size, id
+        cdef const Best *b
+        cdef int error = MODEL_OK
+        while end > 0:
+            b = &s.best[end]
+            start = end - b.length
+            id = <int64_t>self.pieces.trie.ids[b.unit] if b.unit else self._unk_id
+            if id == self._unk_id:
+                if run < 0:
+                    run = end
+            else:
+                if run >= 0:
+                    error = self.emit_unknown(text, end, run, out)
+                    run = -1
+                    if error != MODEL_OK:
+                        return error
+                error = tv_push(out, <uint32_t>id, VALUE_VOCAB, start, end)
+                if error != MODEL_OK:
+                    return error
+            end = start
+        if run >= 0:
+            error = self.emit_unknown(text, 0, run, out)
+            if error != MODEL_OK:
+                return error
+        reverse_tokens(out.data + first, out.size - first)
+        return MODEL_OK
+
+    cdef int emit_path(self, const uint8_t *text, UnigramScratch *s, TokenVec *out) noexcept nogil:
+        cdef int64_t i = 0, first, start, end
+        cdef int error
+        while i < s.lattice.path_length:
+            start = s.lattice.nodes[s.lattice.path[i]].begin
+            end = start + s.lattice.nodes[s.lattice.path[i]].length
+            if self._unk_id < 0:
+                return MODEL_MISSING_UNK  # model.rs encode_unoptimized asks for the unk id at every piece
+            if s.lattice.nodes[s.lattice.path[i]].id != self._unk_id:
+                error = tv_push(out, <uint32_t>s.lattice.nodes[s.lattice.path[i]].id, VALUE_VOCAB, start, end)
+                i += 1
+            else:
+                i += 1
+                while i < s.lattice.path_length and s.lattice.nodes[s.lattice.path[i]].id == self._unk_id:
+                    end += s.lattice.nodes[s.lattice.path[i]].length
+                    i += 1
+                first = out.size
+                error = self.emit_unknown(text, start, end, out)
+                reverse_tokens(out.data + first, out.size - first)
+            if error != MODEL_OK:
+                return error
+        return MODEL_OK
+
+    cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil:
+        cdef UnigramScratch *s = <UnigramScratch *>scratch
+        cdef int error
+        if size == 0:
+            return MODEL_OK
+        if s == NULL:
+            return MODEL_NO_MEMORY
+        if self.sampling:
+            random_ready(&s.random)
+            error = lattice_fill(
+                &s.lattice, &self.pieces.trie, text, size, self._unk_id, self.unk_score, self.pieces.size)
+            if error == LATTICE_OK:
+                if self.nbest_value > 0:
+                    error = lattice_sample_nbest(&s.lattice, self.nbest_value, self.alpha_value, &s.random)
+                else:
+                    error = lattice_sample(&s.lattice, self.alpha_value, &s.random)
+            if error != LATTICE_OK:
+                return MODEL_NO_MEMORY if error == LATTICE_NO_MEMORY else MODEL_BAD_SCORES
+            error = self.emit_path(text, s, out)
+            if s.lattice.capacity > KEPT_POSITIONS or s.lattice.hypotheses_capacity > KEPT_POSITIONS:
+                lattice_free(&s.lattice)
+                memset(&s.lattice, 0, sizeof(s.lattice))
+            return error
+        error = self.best_path(text, size, s)
+        if error == MODEL_OK:
+            error = self.emit_best(text, size, s, out)
+        if s.capacity > KEPT_POSITIONS:
+            free(s.best)
+            s.best = NULL
+            s.capacity = 0
+        return error

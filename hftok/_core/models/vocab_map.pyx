@@ -1,0 +1,183 @@
+"""The vocabulary as C: string bytes -> id.
+
+Every model of the reference keeps its vocabulary in a hash map from string to id and looks text up in it. This is that map
+for code without Python objects: the strings lie in one block in the order of the dict, and an open-addressing table of
+64-bit slots (half of the hash, index of the string) finds them with, nearly always, one comparison. It is filled once and
+never changes. The hash is seeded per process, so that a vocabulary cannot be written to collide on purpose.
+
+It leaves to others: prefix search (`double_array`), what an id means, and the order of ids (`Model.vocab` keeps the dict).
+"""
+import os
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+cdef extern from "Python.h":
+    int PyUnicode_IS_COMPACT_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+from hftok._core.text cimport utf8_encode
+
+cdef uint64_t PROCESS_SEED = int.from_bytes(os.urandom(8), "little")
+
+
+cdef int buffer_reserve(ByteBuffer *b, int64_t extra) except -1:
+    cdef int64_t capacity
+    cdef uint8_t *data
+    if b.capacity - b.size >= extra and b.data != NULL:
+        return 0
+    capacity = (b.size + extra) + (b.size + extra) // 2 + 64
+    data = <uint8_t *>realloc(b.data, <size_t>capacity)
+    if data == NULL:
+        raise MemoryError("out of memory while reading the vocabulary")
+    b.data = data
+    b.capacity = capacity
+    return 0
+
+
+cdef int append_utf8(ByteBuffer *b, str text) except -1:
+    """Append the UTF-8 of a str. The str itself gets no UTF-8 copy attached, as asking CPython for it would do."""
+    cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
+    cdef Py_ssize_t i
+    cdef int kind
+    cdef void *data = PyUnicode_DATA(text)
+    cdef uint8_t *p
+    cdef uint32_t c
+    cdef int bad = 0
+    if PyUnicode_IS_COMPACT_ASCII(text):
+        buffer_reserve(b, n)
+        memcpy(b.data + b.size, data, <size_t>n)
+        b.size += n
+        return 0
+    kind = PyUnicode_KIND(text)
+    buffer_reserve(b, <int64_t>n * (2 if kind == 1 else 3 if kind == 2 else 4))
+    p = b.data + b.size
+    if kind == 1:
+        for i in range(n):
+            p += utf8_encode((<uint8_t *>data)[i], p)
+    elif kind == 2:
+        for i in range(n):
+            c = (<uint16_t *>data)[i]
+            bad |= 0xD800 <= c < 0xE000
+            p += utf8_encode(c, p)
+    else:
+        for i in range(n):
+            c = (<uint32_t *>data)[i]
+            bad |= 0xD800 <= c < 0xE000
+            p += utf8_encode(c, p)
+    if bad:
+        text.encode("utf-8")  # raises the UnicodeEncodeError that names the position
+        return -1
+    b.size = p - b.data
+    return 0
+
+
+cdef const uint8_t *utf8_view(str text, ByteBuffer *b, int64_t *size) except NULL:
+    """The UTF-8 of a str: its own memory where that is ASCII, else written into `b`, whose former content is dropped."""
+    if PyUnicode_IS_COMPACT_ASCII(text):
+        size[0] = PyUnicode_GET_LENGTH(text)
+        return <const uint8_t *>PyUnicode_DATA(text)
+    b.size = 0
+    append_utf8(b, text)
+    size[0] = b.size
+    return b.data
+
+
+cdef class VocabMap:
+    def __cinit__(self):
+        memset(&self.table, 0, sizeof(VocabTable))
+
+    def __dealloc__(self):
+        free(self.table.text.data)
+        free(self.table.offsets)
+        free(self.table.ids)
+        free(self.table.slots)
+
+    def __init__(self, dict vocab not None):
+        """Read a dict of str -> int. Raises TypeError for other types, OverflowError for an id outside 0..2**32 - 1,
+        UnicodeEncodeError for a lone surrogate, MemoryError."""
+        cdef VocabTable *t = &self.table
+        cdef int64_t n = len(vocab)
+        cdef int64_t i = 0
+        cdef int64_t length
+        cdef uint64_t slots = 16
+        cdef uint64_t h, k
+        cdef uint8_t *seen
+        if t.slots != NULL:
+            raise RuntimeError("a VocabMap is filled once, when it is made")
+        if n >= 0xFFFFFFFF:
+            raise OverflowError("a vocabulary holds fewer than 2**32 - 1 strings")
+        while slots < <uint64_t>n * 2:
+            slots *= 2
+        t.offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
+        t.ids = <uint32_t *>malloc(<size_t>(n + 1) * sizeof(uint32_t))
+        t.slots = <uint64_t *>calloc(<size_t>slots, sizeof(uint64_t))
+        if t.offsets == NULL or t.ids == NULL or t.slots == NULL:
+            raise MemoryError("out of memory while reading the vocabulary")
+        t.mask = slots - 1
+        t.seed = PROCESS_SEED
+        buffer_reserve(&t.text, n * 8)
+        for key, value in vocab.items():
+            if i >= n:
+                raise RuntimeError("the vocabulary changed while it was read")
+            if type(key) is not str and not isinstance(key, str):
+                raise TypeError(f"a vocabulary maps str to int, not {type(key).__name__} to int")
+            t.offsets[i] = t.text.size
+            append_utf8(&t.text, <str>key)
+            t.ids[i] = value
+            if t.ids[i] > self.max_id:
+                self.max_id = t.ids[i]
+            i += 1
+        t.offsets[i] = t.text.size
+        t.size = i
+        # The keys of a dict differ, and so do their encodings: no comparison is needed while the table is filled.
+        for i in range(t.size):
+            length = t.offsets[i + 1] - t.offsets[i]
+            if length > t.longest:
+                t.longest = length
+            h = hash_bytes(t.text.data + t.offsets[i], length, t.seed)
+            k = h & t.mask
+            while t.slots[k] != 0:
+                k = (k + 1) & t.mask
+            t.slots[k] = (h >> 32 << 32) | <uint64_t>(i + 1)
+        self.unique_ids = self._ids_differ()
+
+    cdef bint _ids_differ(self) except -1:
+        cdef VocabTable *t = &self.table
+        cdef int64_t i
+        cdef uint8_t *seen
+        cdef uint32_t id
+        cdef bint differ = True
+        if <int64_t>self.max_id >= 16 * t.size + 1024:  # sparse ids: a bitmap would be mostly air
+            return len({t.ids[i] for i in range(t.size)}) == t.size
+        seen = <uint8_t *>calloc(<size_t>(self.max_id >> 3) + 1, 1)
+        if seen == NULL:
+            raise MemoryError("out of memory while reading the vocabulary")
+        for i in range(t.size):
+            id = t.ids[i]
+            if seen[id >> 3] >> (id & 7) & 1:
+                differ = False
+                break
+            seen[id >> 3] |= 1 << (id & 7)
+        free(seen)
+        return differ
+
+    def __len__(self):
+        return self.table.size
+
+    def get(self, str text not None):
+        """Id of a string, or None."""
+        cdef ByteBuffer b
+        cdef int64_t n = 0, id
+        cdef const uint8_t *p
+        b.data = NULL
+        b.size = b.capacity = 0
+        try:
+            p = utf8_view(text, &b, &n)
+            id = vocab_find(&self.table, p, n)
+        finally:
+            free(b.data)
+        return None if id < 0 else id
