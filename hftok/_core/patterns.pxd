@@ -52,7 +52,3 @@ cdef class Pattern:
     cdef int64_t cut(self, Frame *frames, int64_t mark, int64_t depth) noexcept nogil
     # Pattern::find_matches over the split's text: p.matches covers it.
     cdef int match(self, PreTokenized *p, const Split *s) noexcept nogil
-
-cdef class Regex:
-    cdef readonly str pattern
-    cdef Pattern compiled

@@ -736,20 +736,10 @@ cdef inline void fill(uint8_t *bitmap, int64_t first, int64_t last) noexcept nog
             i += 1
 
 
-cdef class Regex:
-    """A regular expression in the syntax of the reference's engine (Oniguruma), for Split, Replace and
-    NormalizedString.
+def check_regex(str pattern not None):
+    """Raise what is wrong with a pattern: an Exception with the reference's message where it is no regular expression,
+    UnsupportedTokenizerError (a ValueError) where it cannot be reproduced.
 
-    Raises an Exception for a pattern that is none, and UnsupportedTokenizerError (a ValueError) for one that cannot be
-    reproduced.
-
-    >>> Regex("a+").pattern
-    'a+'
+    >>> check_regex("a+")
     """
-
-    def __init__(self, str s):
-        self.pattern = s
-        self.compiled = Pattern("Regex", s)
-
-    def __reduce__(self):
-        return Regex, (self.pattern,)
+    regex_program.build(regex_syntax.parse(pattern))
