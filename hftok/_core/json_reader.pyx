@@ -373,7 +373,8 @@ cdef class Reader:
             if in_pairs:
                 if not (
                     self.literal(c"[") and self.literal(c'"')
-                    and self.raw_string(&merge.left, &merge.left_size, &hidden) and self.literal(c",") and self.literal(c'"')
+                    and self.raw_string(&merge.left, &merge.left_size, &hidden) and self.literal(c",")
+                    and self.literal(c'"')
                     and self.raw_string(&merge.right, &merge.right_size, &hidden) and self.literal(c"]")
                 ):
                     break
