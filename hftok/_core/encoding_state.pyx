@@ -29,6 +29,16 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
 
 
+cdef extern from *:
+    """
+    /* The characters of an ASCII str, or NULL. */
+    static inline const uint8_t *hftok_compact_ascii(PyObject *s) {
+        return PyUnicode_IS_COMPACT_ASCII(s) ? (const uint8_t *)PyUnicode_1BYTE_DATA(s) : NULL;
+    }
+    """
+    const uint8_t *compact_ascii "hftok_compact_ascii"(object s)
+
+
 cdef tuple FIELDS = (
     "ids", "type_ids", "tokens", "words", "offsets", "special_tokens_mask", "attention_mask", "overflowing", "sequence_ranges")
 cdef object SEQUENCE_KEY = re.compile(r"0|[1-9][0-9]*").fullmatch
@@ -59,141 +69,143 @@ cdef int room(Text *t, Py_ssize_t n) except -1:
     return 0
 
 
-cdef int put(Text *t, const char *literal) except -1:
+# Each of these writes at p, where there is room, and returns where it stopped.
+
+cdef inline uint8_t *put(uint8_t *p, const char *literal) noexcept:
     cdef size_t n = strlen(literal)
-    room(t, <Py_ssize_t>n)
-    memcpy(t.data + t.size, literal, n)
-    t.size += <Py_ssize_t>n
-    return 0
+    memcpy(p, literal, n)
+    return p + n
 
 
-cdef inline void put_number(Text *t, uint64_t value) noexcept:
-    # 20 digits at most; the caller made room
+cdef inline uint8_t *put_number(uint8_t *p, uint64_t value) noexcept:
     cdef uint8_t digits[20]
-    cdef int n = 0
-    while True:
-        digits[n] = <uint8_t>(c"0" + value % 10)
-        n += 1
-        value //= 10
-        if value == 0:
-            break
-    while n:
+    cdef int n = 20
+    if value < 10:
+        p[0] = <uint8_t>(c"0" + value)
+        return p + 1
+    while value:
         n -= 1
-        t.data[t.size] = digits[n]
-        t.size += 1
+        digits[n] = <uint8_t>(c"0" + value % 10)
+        value //= 10
+    memcpy(p, digits + n, <size_t>(20 - n))
+    return p + (20 - n)
 
 
-cdef inline void put_byte(Text *t, uint8_t b) noexcept:
-    t.data[t.size] = b
-    t.size += 1
-
-
-cdef int put_column(Text *t, const char *name, Column c, Py_ssize_t n) except -1:
+cdef uint8_t *put_column(uint8_t *p, const char *name, Column c, Py_ssize_t n) noexcept:
     cdef Py_ssize_t i
-    put(t, name)
-    room(t, 11 * n)
+    p = put(p, name)
     for i in range(n):
-        if i:
-            put_byte(t, c",")
-        put_number(t, c.data[i] if c.data != NULL else c.value)
-    return 0
+        p = put_number(p, c.data[i] if c.data != NULL else c.value)
+        p[0] = c","
+        p += 1
+    return p - 1 if n else p
 
 
-cdef int put_string(Text *t, str text) except -1:
+cdef uint8_t *put_string(uint8_t *p, str text):
     cdef Py_ssize_t i, n = len(text)
     cdef Py_UCS4 c
     cdef const char *hexadecimal = b"0123456789abcdef"
-    room(t, 6 * n + 2)
-    put_byte(t, c'"')
+    cdef const uint8_t *ascii_data = compact_ascii(text)
+    p[0] = c'"'
+    p += 1
     for i in range(n):
-        c = text[i]
+        c = ascii_data[i] if ascii_data != NULL else text[i]
         if c >= 0x80:
-            t.size += utf8_encode(c, t.data + t.size)
+            p += utf8_encode(c, p)
         elif c == c'"' or c == c"\\":
-            put_byte(t, c"\\")
-            put_byte(t, <uint8_t>c)
+            p[0] = c"\\"
+            p[1] = <uint8_t>c
+            p += 2
         elif c >= 0x20:
-            put_byte(t, <uint8_t>c)
+            p[0] = <uint8_t>c
+            p += 1
+        elif c == 8:
+            p = put(p, b"\\b")
+        elif c == 9:
+            p = put(p, b"\\t")
+        elif c == 10:
+            p = put(p, b"\\n")
+        elif c == 12:
+            p = put(p, b"\\f")
+        elif c == 13:
+            p = put(p, b"\\r")
         else:
-            put_byte(t, c"\\")
-            if c == 8:
-                put_byte(t, c"b")
-            elif c == 9:
-                put_byte(t, c"t")
-            elif c == 10:
-                put_byte(t, c"n")
-            elif c == 12:
-                put_byte(t, c"f")
-            elif c == 13:
-                put_byte(t, c"r")
-            else:
-                put(t, b"u00")
-                put_byte(t, c"1" if c >= 16 else c"0")
-                put_byte(t, <uint8_t>hexadecimal[<uint32_t>c & 15])
-    put_byte(t, c'"')
-    return 0
+            p = put(p, b"\\u001" if c >= 16 else b"\\u000")
+            p[0] = <uint8_t>hexadecimal[<uint32_t>c & 15]
+            p += 1
+    p[0] = c'"'
+    return p + 1
 
 
 cdef int put_encoding(Text *t, Encoding e) except -1:
     cdef const SequenceRange *r
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, characters = 0
     cdef Encoding piece
+    cdef uint8_t *p
     cdef bint comma = False
     e.materialize(LAZY_ALL)
-    put_column(t, b'{"ids":[', e.id_column, e.n)
-    put_column(t, b'],"type_ids":[', e.type_id_column, e.n)
-    put(t, b'],"tokens":[')
+    for i in range(e.n):
+        characters += len(<str>e.token_list[i])
+    # Upper bounds: 11 bytes for a 32-bit number and its comma, 45 for a pair of 64-bit ones, 6 for a character.
+    room(t, 400 + (5 * 11 + 45 + 3) * e.n + 6 * characters)
+    p = t.data + t.size
+    p = put_column(p, b'{"ids":[', e.id_column, e.n)
+    p = put_column(p, b'],"type_ids":[', e.type_id_column, e.n)
+    p = put(p, b'],"tokens":[')
     for i in range(e.n):
         if i:
-            put(t, b",")
-        put_string(t, <str>e.token_list[i])
-    put(t, b'],"words":[')
-    room(t, 11 * e.n)
+            p[0] = c","
+            p += 1
+        p = put_string(p, <str>e.token_list[i])
+    p = put(p, b'],"words":[')
     for i in range(e.n):
         if i:
-            put_byte(t, c",")
+            p[0] = c","
+            p += 1
         if e.word_column == NULL or e.word_column[i] < 0:
-            memcpy(t.data + t.size, b"null", 4)
-            t.size += 4
+            p = put(p, b"null")
         else:
-            put_number(t, <uint64_t>e.word_column[i])
-    put(t, b'],"offsets":[')
-    room(t, 44 * e.n)
+            p = put_number(p, <uint64_t>e.word_column[i])
+    p = put(p, b'],"offsets":[')
     for i in range(e.n):
         if i:
-            put_byte(t, c",")
-        put_byte(t, c"[")
-        put_number(t, e.offset_pairs[2 * i] if e.offset_pairs != NULL else 0)
-        put_byte(t, c",")
-        put_number(t, e.offset_pairs[2 * i + 1] if e.offset_pairs != NULL else 0)
-        put_byte(t, c"]")
-    put_column(t, b'],"special_tokens_mask":[', e.special_column, e.n)
-    put_column(t, b'],"attention_mask":[', e.attention_column, e.n)
-    put(t, b'],"overflowing":[')
+            p[0] = c","
+            p += 1
+        p[0] = c"["
+        p = put_number(p + 1, e.offset_pairs[2 * i] if e.offset_pairs != NULL else 0)
+        p[0] = c","
+        p = put_number(p + 1, e.offset_pairs[2 * i + 1] if e.offset_pairs != NULL else 0)
+        p[0] = c"]"
+        p += 1
+    p = put_column(p, b'],"special_tokens_mask":[', e.special_column, e.n)
+    p = put_column(p, b'],"attention_mask":[', e.attention_column, e.n)
+    p = put(p, b'],"overflowing":[')
+    t.size = p - t.data
     if e.overflow is not None:
         Py_EnterRecursiveCall(" while pickling overflowing encodings")
         try:
             for piece in e.overflow:
                 if comma:
-                    put(t, b",")
+                    room(t, 1)
+                    t.data[t.size] = c","
+                    t.size += 1
                 comma = True
                 put_encoding(t, piece)
         finally:
             Py_LeaveRecursiveCall()
-    put(t, b'],"sequence_ranges":{')
+    room(t, 100 + 100 * e.n_ranges)
+    p = put(t.data + t.size, b'],"sequence_ranges":{')
     r = e.ranges()
     for i in range(e.n_ranges):
-        put(t, b',"' if i else b'"')
-        room(t, 100)
-        put_number(t, r[i].sequence)
-        put(t, b'":{"start":')
-        room(t, 60)
-        put_number(t, r[i].start)
-        put(t, b',"end":')
-        room(t, 60)
-        put_number(t, r[i].end)
-        put_byte(t, c"}")
-    put(t, b"}}")
+        p = put(p, b',"' if i else b'"')
+        p = put_number(p, r[i].sequence)
+        p = put(p, b'":{"start":')
+        p = put_number(p, r[i].start)
+        p = put(p, b',"end":')
+        p = put_number(p, r[i].end)
+        p = put(p, b"}")
+    p = put(p, b"}}")
+    t.size = p - t.data
     return 0
 
 

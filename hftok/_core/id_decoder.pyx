@@ -18,6 +18,7 @@ from hftok._core.arguments cimport bool_argument, check_sequence, u32_array_argu
 from hftok._core.decoders cimport (
     LAST_TOKEN_STEP, STEP_BPE, STEP_BYTE_FALLBACK, STEP_BYTE_LEVEL, STEP_FUSE, STEP_METASPACE, STEP_SPACE, STEP_STRIP, STEP_WORDPIECE,
     DecoderProgram, Step, byte_level_bytes, byte_token)
+from hftok._core.text cimport utf8_decode           # used by the C code below
 from hftok._core.utf8_sequence cimport is_utf8, write_replacements
 
 
@@ -33,7 +34,55 @@ cdef extern from *:
         if (size <= 16) memcpy(to, from, 16);
         else memcpy(to, from, size);
     }
+
+    /* Bit 7 of each byte of a word is that byte's answer; shifting left by k brings its bit 7 - k there. */
+    #define HFTOK_BIT7 0x8080808080808080ull
+
+    /* A str of UTF-8 that is known to be valid. */
+    static PyObject *hftok_str_from_utf8(const uint8_t *p, Py_ssize_t n) {
+        const uint8_t *end = p + n;
+        Py_ssize_t i, characters = 0;
+        uint64_t wide = 0, wider = 0;       /* a lead byte above C3 (not Latin-1); above EF (not BMP) */
+        PyObject *s;
+        for (i = 0; i + 8 <= n; i += 8) {
+            uint64_t x, continuation;
+            memcpy(&x, p + i, 8);
+            continuation = x & ~(x << 1) & HFTOK_BIT7;
+            characters += 8 - (Py_ssize_t)(((continuation >> 7) * 0x0101010101010101ull) >> 56);
+            wide |= x & (x << 1) & ((x << 2) | (x << 3) | (x << 4) | (x << 5));
+            wider |= x & (x << 1) & (x << 2) & (x << 3);
+        }
+        for (; i < n; i++) {
+            characters += (p[i] & 0xC0) != 0x80;
+            if (p[i] >= 0xC4) wide |= HFTOK_BIT7;
+            if (p[i] >= 0xF0) wider |= HFTOK_BIT7;
+        }
+        wide &= HFTOK_BIT7;
+        wider &= HFTOK_BIT7;
+        s = PyUnicode_New(characters, wider ? 0x10FFFF : wide ? 0xFFFF : characters < n ? 0xFF : 0x7F);
+        if (!s) return NULL;
+        if (wider) {
+            Py_UCS4 *to = PyUnicode_4BYTE_DATA(s);
+            while (p < end) { int length; *to++ = hftok_utf8_decode(p, &length); p += length; }
+        } else if (wide) {
+            Py_UCS2 *to = PyUnicode_2BYTE_DATA(s);
+            while (p < end) {
+                unsigned c = *p;
+                if (c >= 0xE0) { *to++ = (Py_UCS2)((c & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu)); p += 3; }
+                else if (c < 0x80) { *to++ = (Py_UCS2)c; p++; }
+                else { *to++ = (Py_UCS2)((c & 0x1F) << 6 | (p[1] & 0x3Fu)); p += 2; }
+            }
+        } else {
+            Py_UCS1 *to = PyUnicode_1BYTE_DATA(s);
+            while (p < end) {
+                if (*p < 0x80) *to++ = *p++;
+                else { *to++ = (Py_UCS1)((p[0] & 0x03) << 6 | (p[1] & 0x3F)); p += 2; }
+            }
+        }
+        return s;
+    }
     """
+    object str_from_utf8 "hftok_str_from_utf8"(const uint8_t *p, Py_ssize_t n)
     void copy_piece "hftok_copy_piece"(uint8_t *to, const uint8_t *source, size_t size) noexcept nogil
 
 
@@ -232,8 +281,10 @@ cdef class IdDecoder:
             raise MemoryError("no memory for the decoded text")
         try:
             self.join_ids(&out, ids, n, skip_special_tokens)
-            if out.high:
+            if out.high and self.join == JOIN_BYTES and not is_utf8(out.data, out.size):
                 text = PyUnicode_DecodeUTF8(<const char *>out.data, out.size, b"replace")
+            elif out.high:
+                text = str_from_utf8(out.data, out.size)
             else:
                 text = PyUnicode_New(out.size, 127)
                 memcpy(PyUnicode_DATA(text), out.data, <size_t>out.size)
@@ -251,10 +302,14 @@ cdef class IdDecoder:
         return "".join(tokens)
 
     cdef int join_ids(self, Output *out, const uint32_t *ids, Py_ssize_t n, bint skip) except -1:
-        cdef Py_ssize_t i, last = -1
+        cdef Py_ssize_t i = 0, stop, last = -1
         cdef int64_t run = -1           # where in the output a run of byte tokens starts
         cdef Entry e
-        cdef Entry *inner = self.tables[<int>PLACE_INNER]
+        cdef const Entry *inner = self.tables[<int>PLACE_INNER]
+        cdef const Entry *met
+        cdef const uint8_t *blob
+        cdef uint8_t *p
+        cdef const uint8_t *limit
         cdef int64_t n_entries = self.n_entries
         cdef Place place = PLACE_FIRST if self.first_differs else PLACE_INNER
         if self.last_differs:
@@ -263,34 +318,50 @@ cdef class IdDecoder:
                 if e.state != ENTRY_MISSING and not (skip and e.special):
                     last = i
                     break
-        for i in range(n):
+            i = 0
+        while True:
+            if run < 0 and place == PLACE_INNER:
+                # As far as it goes: entries that were met before and are plain pieces.
+                stop = last if last >= i else n
+                blob = self.blob
+                p = out.data + out.size
+                limit = out.data + out.capacity
+                while i < stop and <int64_t>ids[i] < n_entries:
+                    met = inner + ids[i]
+                    if met.state != ENTRY_PIECE or (met.special & <uint8_t>skip) or limit - p < <int64_t>met.size:
+                        break
+                    copy_piece(p, blob + met.offset, met.size)
+                    p += met.size
+                    out.high |= met.high
+                    i += 1
+                out.size = p - out.data
+            if i >= n:
+                break
+            # One of any kind.
             if i == last:
                 place = <Place>(place | PLACE_LAST)
-            if place == PLACE_INNER and <int64_t>ids[i] < n_entries and inner[ids[i]].state != ENTRY_UNKNOWN:
-                e = inner[ids[i]]
-            else:
-                self.entry(ids[i], place, &e)
+            self.entry(ids[i], place, &e)
             if e.state == ENTRY_MISSING or (skip and e.special):
+                i += 1
                 continue
             if e.state == ENTRY_PIECE:
                 if run >= 0:
                     _end_run(out, run)
                     run = -1
-                if out.capacity - out.size < <int64_t>e.size:
-                    _reserve(out, e.size)
+                _reserve(out, e.size)
                 copy_piece(out.data + out.size, self.blob + e.offset, e.size)
                 out.size += e.size
                 out.high |= e.high
             elif e.state == ENTRY_BYTE:
                 if run < 0:
                     run = out.size
-                if out.capacity == out.size:
-                    _reserve(out, 1)
+                _reserve(out, 1)
                 out.data[out.size] = <uint8_t>e.size
                 out.size += 1
             else:
                 self.fail(ids[i], place)
             place = PLACE_INNER
+            i += 1
         if run >= 0:
             _end_run(out, run)
         return 0

@@ -35,7 +35,9 @@ cdef struct Split:
     int64_t ostart          # original bytes (absolute): what `offsets_original` gives
     int64_t oend
     int64_t token           # id of the added token that this split is, or -1
-    
+    int64_t origin          # 0: the original span lies in the document; k > 0: in the k-th foreign text that a Python
+                            # component brought in (only PreTokenizedString in pretokenized.pyx sets and reads it)
+
 cdef struct PreTokenized:
     const uint8_t *original # borrowed: the document, valid UTF-8
     int64_t size
@@ -55,6 +57,11 @@ cdef struct PreTokenized:
     Match *matches          # scratch of the patterns
     int64_t n_matches
     int64_t match_capacity
+    uint8_t *spare_text     # the other half of a compaction
+    Align *spare_align
+    int64_t spare_capacity
+    void *stack             # backtrack stack of the patterns
+    int64_t stack_capacity  # bytes
     int error               # the first PT_* error; kernels do nothing once it is set
 
 ctypedef int (*CharTest)(uint32_t cp) noexcept nogil
@@ -73,6 +80,11 @@ cdef void pt_init(PreTokenized *p) noexcept nogil
 cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept nogil
 cdef void pt_free(PreTokenized *p) noexcept nogil
 cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil           # arena room; 0 or an error
+cdef int pt_reserve_changes(PreTokenized *p, int64_t extra) noexcept nogil
+# Give back the arena's garbage once it outweighs the text that splits still use. Moves splits, so never inside a pass.
+cdef int pt_compact(PreTokenized *p) noexcept nogil
+# Raise the exception of a PT_* error (PT_PYTHON: the one that is set). Returns 0 for PT_OK.
+cdef int pt_check(int error) except -1
 cdef int pt_push_change(PreTokenized *p, uint32_t cp, int32_t change) noexcept nogil
 cdef int pt_push_match(PreTokenized *p, int64_t start, int64_t end, int is_match) noexcept nogil
 
@@ -83,7 +95,9 @@ cdef int pt_push_split(PreTokenized *p, const Split *s) noexcept nogil
 cdef void pt_end_splits(PreTokenized *p) noexcept nogil
 # NormalizedString::slice by a normalized range relative to the split.
 cdef Split pt_slice(PreTokenized *p, const Split *s, int64_t start, int64_t end) noexcept nogil
-# NormalizedString::split: p.matches covers the split's text; applies the behaviour and pushes the pieces.
+# NormalizedString::split: p.matches covers the split's text. pt_apply_behavior rewrites p.matches into the pieces to
+# keep, in order, empty ones included; pt_split_by_matches does so and pushes them.
+cdef void pt_apply_behavior(PreTokenized *p, int behavior) noexcept nogil
 cdef int pt_split_by_matches(PreTokenized *p, const Split *s, int behavior) noexcept nogil
 # Matches of a one-code-point test (Pattern for Fn(char) -> bool) over the split's text into p.matches.
 cdef int pt_match_chars(PreTokenized *p, const Split *s, CharTest test) noexcept nogil
@@ -94,6 +108,11 @@ cdef void pt_invert_matches(PreTokenized *p) noexcept nogil
 # Transformations of one split, in place (reference: the NormalizedString methods of the same names).
 cdef int ns_transform(PreTokenized *p, Split *s, int64_t initial_offset) noexcept nogil   # Range::Original(..), p.changes
 cdef int ns_transform_range(PreTokenized *p, Split *s, int64_t start, int64_t end, int64_t initial_offset) noexcept nogil
+cdef int ns_spans_all(PreTokenized *p, const Split *s) noexcept nogil   # whether Range::Original(..) is the whole text
+cdef int ns_clear(PreTokenized *p, Split *s) noexcept nogil
+# New text in which every byte of old character i takes that character's alignment: append pieces with ns_emit* to the
+# arena's end after pt_reserve, then give it to the split with ns_place.
+cdef void ns_place(PreTokenized *p, Split *s, int64_t size) noexcept nogil
 cdef int ns_nfd(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_nfkd(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_nfc(PreTokenized *p, Split *s) noexcept nogil

@@ -1,0 +1,49 @@
+"""Exact, fast drop-in for Hugging Face fast tokenizers, tiktoken and rustbpe.
+
+`import hftok as tokenizers` gives the names of the `tokenizers` package; `hftok.hf` stands in for transformers' tokenizers.
+"""
+
+from hftok import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
+from hftok._core.engine import set_cache_bytes
+from hftok.added_tokens import AddedToken
+from hftok.encoding import Encoding, RaggedIds
+from hftok.errors import UnsupportedTokenizerError
+from hftok.implementations import (
+    BertWordPieceTokenizer,
+    ByteLevelBPETokenizer,
+    CharBPETokenizer,
+    SentencePieceBPETokenizer,
+    SentencePieceUnigramTokenizer,
+)
+from hftok.models import Token
+from hftok.patterns import Regex
+from hftok.sources import JsonlFileSource, TextFileSource
+from hftok.tokenizer import Tokenizer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AddedToken",
+    "BertWordPieceTokenizer",
+    "ByteLevelBPETokenizer",
+    "CharBPETokenizer",
+    "Encoding",
+    "JsonlFileSource",
+    "RaggedIds",
+    "Regex",
+    "SentencePieceBPETokenizer",
+    "SentencePieceUnigramTokenizer",
+    "TextFileSource",
+    "Token",
+    "Tokenizer",
+    "UnsupportedTokenizerError",
+    "__version__",
+    "decoders",
+    "implementations",
+    "models",
+    "normalizers",
+    "pre_tokenizers",
+    "processors",
+    "set_cache_bytes",
+    "trainers",
+]

@@ -1,0 +1,31 @@
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from hftok._core.trie cimport ByteTrie
+from hftok._core.worker cimport Hit
+
+cdef struct TokenRule:
+    uint32_t id
+    uint8_t single_word
+    uint8_t lstrip
+    uint8_t rstrip
+    uint8_t refused          # special, and encode_special_tokens is set
+
+cdef struct Matcher:
+    ByteTrie trie            # value: index of the rule
+    TokenRule *rules
+    int64_t n_rules
+    uint8_t first[256]       # bytes that begin a token
+    uint8_t second[256]      # bytes that may follow: second bytes of tokens, every byte if there is a token of one byte
+    int matches_empty        # a token whose pattern is the empty string
+    int begins_blank         # a token that begins with white space
+
+# match_fn of worker.pxd; matcher is a Matcher*.
+cdef int match_token(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
+
+cdef class AddedMatcher:
+    cdef Matcher m
+    cdef readonly int64_t size
+    cdef readonly list patterns
+    cdef _flatten(self, dump)
+    cdef readonly bint takes_blanks          # lstrip or rstrip anywhere
+    cdef readonly bint holds_blanks          # white space inside a pattern

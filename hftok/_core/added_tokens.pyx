@@ -1,0 +1,180 @@
+"""Added tokens in a text: leftmost-longest matching and the rules of each token's flags.
+
+Reference: AddedVocabulary::find_matches (tokenizer/added_vocabulary.rs). Matches are found leftmost-longest and do not
+overlap; the search goes on at a match's end whether the token is then accepted or refused. A token is refused as a
+special one while `encode_special_tokens` is set, and with `single_word` if a word character stands on either side (\\w of
+the regex crate; text taken by an earlier token still counts as its neighbour). `lstrip` and `rstrip` take the white space
+around along, on the left not beyond the end of the previous token.
+
+pyahocorasick builds the automaton; `dump()` gives its trie, which is flattened here for use without the GIL. Leftmost
+matches need no failure links: candidates are the places where some token's first byte stands, and a walk from there finds
+the longest token or none. Two tokens with one pattern (possible behind a normalizer): the one with the greater id wins; the
+reference takes either, at random.
+"""
+import ahocorasick
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from hftok._core.text cimport utf8_decode, utf8_prev
+from hftok._core.trie cimport TRIE_NONE, trie_add, trie_find, trie_free, trie_init, trie_step
+from hftok._core.unicode cimport UC_WHITESPACE, UC_WORD, uc_props
+from hftok._core.worker cimport MATCH_NONE, MATCH_REFUSED, MATCH_TOKEN, Hit
+
+
+cdef inline bint _word_before(const uint8_t *text, int64_t at) noexcept nogil:
+    cdef int length
+    return at > 0 and (uc_props(utf8_decode(utf8_prev(text + at), &length)) & UC_WORD) != 0
+
+
+cdef inline bint _word_after(const uint8_t *text, int64_t size, int64_t at) noexcept nogil:
+    cdef int length
+    return at < size and (uc_props(utf8_decode(text + at, &length)) & UC_WORD) != 0
+
+
+cdef int match_token(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil:
+    cdef const Matcher *m = <const Matcher *>matcher
+    cdef uint32_t node = 0, rule = TRIE_NONE
+    cdef int64_t i = at, end = at
+    cdef const uint8_t *p
+    cdef int length
+    cdef const TokenRule *r
+    while i < size:
+        node = trie_step(&m.trie, node, text[i])
+        if node == TRIE_NONE:
+            break
+        i += 1
+        if m.trie.values[node] != TRIE_NONE:
+            rule = m.trie.values[node]
+            end = i
+    if rule == TRIE_NONE:
+        return MATCH_NONE
+    r = &m.rules[rule]
+    hit.id = r.id
+    hit.start = at
+    hit.end = hit.resume = end
+    if r.refused:
+        return MATCH_REFUSED
+    if r.single_word and (_word_before(text, at) or _word_after(text, size, end)):
+        return MATCH_REFUSED
+    if r.lstrip:
+        i = at
+        while i > floor:
+            p = utf8_prev(text + i)
+            if not uc_props(utf8_decode(p, &length)) & UC_WHITESPACE:
+                break
+            i = p - text
+        hit.start = i if i > floor else floor        # what an earlier token took stays taken
+    if r.rstrip:
+        i = end
+        while i < size:
+            if not uc_props(utf8_decode(text + i, &length)) & UC_WHITESPACE:
+                break
+            i += length
+        hit.end = i
+    return MATCH_TOKEN
+
+
+cdef class AddedMatcher:
+    """The added tokens of one pass (raw or normalized).
+
+    tokens: list of (pattern: str, id, single_word, lstrip, rstrip, refused).
+    """
+
+    def __cinit__(self):
+        memset(&self.m, 0, sizeof(Matcher))
+
+    def __init__(self, list tokens):
+        cdef int64_t i, n
+        cdef uint32_t node
+        cdef bytes data
+        cdef dict by_pattern = {}
+        for token in sorted(tokens, key=_by_id):
+            by_pattern[token[0].encode("utf-8")] = token
+        self.size = len(by_pattern)
+        self.patterns = list(by_pattern)
+        self.takes_blanks = any(token[3] or token[4] for token in by_pattern.values())
+        self.holds_blanks = any(any(c.isspace() for c in token[0]) for token in by_pattern.values())
+        self.m.n_rules = self.size
+        self.m.rules = <TokenRule *>calloc(<size_t>self.size + 1, sizeof(TokenRule))
+        if self.m.rules == NULL or trie_init(&self.m.trie, 16 * self.size + 16) != 0:
+            raise MemoryError("no memory for the added tokens")
+        if by_pattern.pop(b"", None) is not None:
+            self.m.matches_empty = 1
+        automaton = ahocorasick.Automaton()
+        for i, (data, token) in enumerate(by_pattern.items()):
+            self.m.rules[i].id = token[1]
+            self.m.rules[i].single_word = bool(token[2])
+            self.m.rules[i].lstrip = bool(token[3])
+            self.m.rules[i].rstrip = bool(token[4])
+            self.m.rules[i].refused = bool(token[5])
+            automaton.add_word(data.decode("latin-1"), i)
+            self.m.first[data[0]] = 1
+            if len(data) > 1:
+                self.m.second[data[1]] = 1
+            else:
+                memset(self.m.second, 1, 256)
+            if token[0][0].isspace():
+                self.m.begins_blank = 1
+        if by_pattern:
+            automaton.make_automaton()
+            self._flatten(automaton.dump())
+            for i, data in enumerate(by_pattern):
+                node = trie_find(&self.m.trie, 0, data, len(data))
+                self.m.trie.values[node] = <uint32_t>i
+
+    cdef _flatten(self, dump):
+        """The trie of a pyahocorasick automaton: edges (node, label, child), parents before children."""
+        nodes, edges, _ = dump
+        cdef dict number = {}
+        cdef dict children = {}
+        cdef uint8_t label
+        cdef uint32_t node
+        for parent, byte, child in edges:
+            children.setdefault(parent, []).append((byte, child))
+        have_parent = {child for _, _, child in edges}
+        roots = [node_id for node_id, _ in nodes if node_id not in have_parent]
+        stack = [(roots[0], 0)]
+        while stack:
+            node_id, at = stack.pop()
+            for byte, child in children.get(node_id, ()):
+                label = ord(byte) if isinstance(byte, str) else byte[0]
+                node = trie_add(&self.m.trie, at, &label, 1)
+                if node == TRIE_NONE:
+                    raise MemoryError("no memory for the added tokens")
+                stack.append((child, node))
+
+    def __dealloc__(self):
+        free(self.m.rules)
+        trie_free(&self.m.trie)
+
+    def find(self, str text):
+        """Every accepted token of a text as (id, start, end), byte offsets, blanks included; for tests.
+
+        >>> AddedMatcher([("[X]", 7, False, True, False, False)]).find("a [X]b")
+        [(7, 1, 5)]
+        """
+        cdef bytes data = text.encode("utf-8")
+        cdef const uint8_t *p = data
+        cdef int64_t i = 0, floor = 0, n = len(data)
+        cdef Hit hit
+        cdef int found
+        result = []
+        while i < n:
+            if not self.m.first[p[i]]:
+                i += 1
+                continue
+            found = match_token(&self.m, p, n, i, floor, &hit)
+            if found == MATCH_NONE:
+                i += 1
+                continue
+            if found == MATCH_TOKEN:
+                result.append((hit.id, hit.start, hit.end))
+                floor = hit.end
+            i = hit.resume
+        return result
+
+
+def _by_id(token):
+    return token[1]

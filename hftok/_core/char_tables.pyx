@@ -1,0 +1,362 @@
+"""Character tables: what each code point does to the chunks of a pipeline that works character by character.
+
+`plan(normalizer_spec, pre_tokenizer_spec)` decides whether a pipeline is of that kind: every normalizer stage maps one code
+point at a time (BertNormalizer, Lowercase, NFx, StripAccents, Nmt, one-character Replace), every pre-tokenizer stage cuts
+by character classes (BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits). `CharClassifier` then makes the
+table, a page of 256 code points when it is first needed, by running the exact normalizer on each code point and reading
+off the classes of what comes out. So the table holds no Unicode knowledge of its own, and every pipeline gets its table from
+the kernels that define what is right.
+
+Where is one code point not the whole truth? Only in the Unicode normal forms: marks are reordered, and NFC composes with what
+went before. A code point that can take part in that as the second one (it begins with a non-starter behind NFD or NFKD and
+survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. All
+others have the same effect in every context, since any interaction needs an escape as its second partner.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy, memset
+
+from hftok._core.exact cimport ExactState, state_free, state_init
+from hftok._core.models.model cimport Model
+from hftok._core.normalized cimport PreTokenized, Split, pt_reset
+from hftok._core.normalizers cimport NormalizerProgram
+from hftok._core.text cimport utf8_decode, utf8_encode
+from hftok._core.unicode cimport UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_props, uc_stable
+from hftok._core.worker cimport (
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    HT_SPECIAL, KNOWN, PAGES,
+    CharEntry, CharTables,
+)
+
+cdef extern from "publish.h" nogil:
+    void *ht_publish(void **slot, void *p)
+
+cdef enum:
+    CLASS_REMOVED = -1
+    CLASS_ISOLATED = -2      # otherwise a label >= 0
+
+_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Nmt"}
+_COMPOSING = {"NFC", "NFKC"}
+
+
+def flatten(spec):
+    """The stages of a spec, sequences opened; [] for None.
+
+    >>> flatten(("Sequence", (("NFD",), ("Sequence", (("Lowercase",),)))))
+    [('NFD',), ('Lowercase',)]
+    """
+    if spec is None:
+        return []
+    if spec[0] == "Sequence":
+        return [stage for part in spec[1] for stage in flatten(part)]
+    return [spec]
+
+
+def _rule(stage):
+    kind = stage[0]
+    if kind == "BertPreTokenizer":
+        return RULE_BERT
+    if kind == "WhitespaceSplit":
+        return RULE_WHITESPACE
+    if kind == "Whitespace":
+        return RULE_WORDS
+    if kind == "Punctuation":
+        return {"isolated": RULE_PUNCT_ISOLATED, "removed": RULE_PUNCT_REMOVED, "contiguous": RULE_PUNCT_RUNS}.get(stage[1])
+    if kind == "Digits":
+        return RULE_DIGIT_ISOLATED if stage[1] else RULE_DIGIT_RUNS
+    return None
+
+
+def plan(normalizer_spec, pre_tokenizer_spec):
+    """(normalizer stages, rules) if the pipeline works character by character, else None.
+
+    >>> plan(("Lowercase",), ("WhitespaceSplit",))
+    ([('Lowercase',)], [0])
+    >>> plan(("Prepend", "_"), ("WhitespaceSplit",)) is None
+    True
+    """
+    stages = flatten(normalizer_spec)
+    for stage in stages:
+        if stage[0] == "Replace" and stage[1] == "String" and len(stage[2]) == 1 and not uc_ccc(ord(stage[2])):
+            continue
+        if stage[0] not in _NORMALIZERS:
+            return None
+    composing = [i for i, stage in enumerate(stages) if stage[0] in _COMPOSING]
+    if len(composing) > 1:
+        return None
+    rules = [_rule(stage) for stage in flatten(pre_tokenizer_spec)]
+    if None in rules or not rules or len(rules) > MAX_RULES:
+        return None
+    return stages, rules
+
+
+cdef CharEntry *_make_page(CharTables *tables, uint32_t page) noexcept nogil:
+    return (<CharClassifier>tables.context).make_page(page)
+
+
+cdef class CharClassifier:
+    """The character table of one pipeline. Pages are made on demand, by any thread; everything else is immutable."""
+
+    def __cinit__(self):
+        memset(&self.t, 0, sizeof(CharTables))
+
+    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False):
+        # first_bytes: bytes that begin a raw added token; second_bytes: 256 flags, bytes that may follow these
+        # finish_all: no unfinished entries, so that chunk text is normalized text (searched for added tokens)
+        self.finish_all = finish_all
+        self.model = model
+        cdef int i
+        cdef uint32_t cp
+        self.full = NormalizerProgram(("Sequence", tuple(stages)))
+        composing = [i for i, stage in enumerate(stages) if stage[0] in _COMPOSING]
+        self.composes = bool(composing)
+        self.before_composing = NormalizerProgram(("Sequence", tuple(stages[:composing[0]]))) if composing else None
+        self.decomposes = any(
+            stage[0] in ("NFD", "NFKD") or (stage[0] == "BertNormalizer" and (stage[4] if stage[3] is None else stage[3]))
+            for stage in stages)
+        self.n_rules = len(rules)
+        for i, rule in enumerate(rules):
+            self.rules[i] = rule
+        self.labels[0] = self.labels[1] = self.labels[2] = -1
+        self.drops_whitespace = any(rule in (RULE_WHITESPACE, RULE_BERT, RULE_WORDS) for rule in rules)
+        for i in range(len(first_bytes)):
+            self.t.first[first_bytes[i]] = 1
+            if first_bytes[i] >= 128:
+                self.t.high_first = 1
+        self.t.make_page = _make_page
+        self.t.context = <void *>self
+        # Run classes are given out here and never later: ASCII first, then one of each kind that ASCII may lack. A label
+        # that finds no class left (there are three) makes its code points escapes.
+        for cp in range(128):
+            self._assign(self.classify(cp))
+        for character in "\u00e9\u00b2\u0663\u20ac\u201c":
+            self._assign(self.classify(ord(character)))
+        if self.make_page(0) == NULL:
+            raise MemoryError("no memory for the character table")
+        self._make_ascii(second_bytes)
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(PAGES):
+            free(self.t.pages[i])
+
+    cdef void _assign(self, int label) noexcept nogil:
+        """Give a label the next free run class, if it has none."""
+        cdef int i
+        if label < 0 or self._label(label):
+            return
+        for i in range(3):
+            if self.labels[i] < 0:
+                self.labels[i] = label
+                return
+
+    cdef int _label(self, int label) noexcept nogil:
+        """Run class (1..3) of a label; 0 if it has none."""
+        cdef int i
+        for i in range(3):
+            if self.labels[i] == label and label >= 0:
+                return i + 1
+        return 0
+
+    cdef int classify(self, uint32_t cp) noexcept nogil:
+        """What the pre-tokenizers do with a (normalized) code point: removed, isolated, or the label of its run."""
+        cdef uint32_t props = uc_props(cp)
+        cdef int i, label = 0, isolated = 0, rule
+        for i in range(self.n_rules):
+            rule = self.rules[i]
+            if rule <= RULE_WORDS and props & UC_WHITESPACE:
+                return CLASS_REMOVED
+            if rule == RULE_PUNCT_REMOVED and props & UC_PUNCTUATION:
+                return CLASS_REMOVED
+            if (rule == RULE_BERT or rule == RULE_PUNCT_ISOLATED) and props & UC_PUNCTUATION:
+                isolated = 1
+            elif rule == RULE_DIGIT_ISOLATED and props & UC_NUMERIC:
+                isolated = 1
+            elif rule == RULE_WORDS:
+                label = label * 2 + (1 if props & UC_WORD else 0)
+            elif rule == RULE_PUNCT_RUNS:
+                label = label * 2 + (1 if props & UC_PUNCTUATION else 0)
+            elif rule == RULE_DIGIT_RUNS:
+                label = label * 2 + (1 if props & UC_NUMERIC else 0)
+        return CLASS_ISOLATED if isolated else label
+
+    cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil:
+        """Fill the entry of one code point; 0, or the error of the exact path."""
+        cdef PreTokenized *p = &x.pt
+        cdef uint32_t id
+        cdef uint8_t raw[4]
+        cdef uint8_t again[64]
+        cdef int n_raw = utf8_encode(cp, raw), length, cls, run = 0, first, last, before = 0, after = 0, size
+        cdef int64_t i
+        cdef Split s
+        cdef const uint8_t *q
+        cdef uint32_t c
+        memset(entry, 0, sizeof(CharEntry))
+        entry.action = ACT_ESCAPE
+        if self.composes:
+            pt_reset(p, raw, n_raw)
+            s = p.splits[0]
+            self.before_composing.run(p, &s)
+            if p.error:
+                return p.error
+            if s.end > s.start:
+                c = utf8_decode(p.text + s.start, &length)
+                if uc_ccc(c) or not uc_stable(c) & 8:      # NFKC quick check yes implies NFC yes, and is asked of both
+                    return 0
+        pt_reset(p, raw, n_raw)
+        s = p.splits[0]
+        self.full.run(p, &s)
+        if p.error:
+            return p.error
+        size = <int>(s.end - s.start)
+        if size == 0:
+            entry.action = ACT_DROP
+            return 0
+        if size > 60:
+            return 0
+        c = utf8_decode(p.text + s.start, &length)
+        if self.decomposes and uc_ccc(c):
+            return 0
+        memcpy(again, p.text + s.start, size)
+        # Classes of what came out: separators around one chunk, or separators only; anything else is an escape.
+        first = -1
+        last = -1
+        i = 0
+        while i < size:
+            cls = self.classify(utf8_decode(again + i, &length))
+            if cls == CLASS_REMOVED:
+                if first < 0:
+                    before = 1
+                else:
+                    after = 1
+            else:
+                if after:
+                    return 0
+                if first < 0:
+                    first = <int>i
+                    run = cls
+                elif cls != run or cls == CLASS_ISOLATED:
+                    return 0
+                last = <int>i + length
+            i += length
+        if first < 0:
+            entry.action = ACT_SEPARATOR
+            return 0
+        if before != after:
+            return 0
+        if before or run == CLASS_ISOLATED:
+            if last - first > 4:
+                return 0
+            entry.action = ACT_ISOLATE
+            if last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+                x.pieces.size = 0
+                if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
+                    id = x.pieces.data[0].id
+                    if id < KNOWN:
+                        entry.action = ACT_KNOWN
+                        entry.size = <uint8_t>n_raw
+                        memcpy(entry.bytes, &id, 4)
+                        return 0
+        else:
+            run = self._label(run)
+            if run == 0:
+                return 0
+            entry.action = <uint8_t>run
+        # Entries are final or finishable only if normalizing twice is normalizing once.
+        pt_reset(p, again + first, last - first)
+        s = p.splits[0]
+        self.full.run(p, &s)
+        if p.error:
+            return p.error
+        if not before and (s.end - s.start != last - first or memcmp(p.text + s.start, again + first, last - first) != 0):
+            entry.action = ACT_ESCAPE
+            return 0
+        if last - first > 4 and self.finish_all:
+            entry.action = ACT_ESCAPE
+        elif last - first > 4:
+            entry.action |= ACT_UNFINISHED
+            entry.size = <uint8_t>n_raw
+            memcpy(entry.bytes, raw, n_raw)
+        else:
+            entry.size = <uint8_t>(last - first)
+            memcpy(entry.bytes, again + first, last - first)
+        return 0
+
+    cdef CharEntry *make_page(self, uint32_t page) noexcept nogil:
+        """Make a page and publish it (or take the one that another thread published first); NULL without memory."""
+        cdef CharEntry *entries = <CharEntry *>calloc(256, sizeof(CharEntry))
+        cdef CharEntry *kept
+        cdef ExactState x
+        cdef uint32_t i, cp
+        cdef int error = 0
+        if entries == NULL:
+            return NULL
+        state_init(&x, self.model)
+        for i in range(256):
+            cp = page * 256 + i
+            if 0xD800 <= cp < 0xE000 or cp > 0x10FFFF:
+                entries[i].action = ACT_ESCAPE
+                continue
+            error = self.make_entry(&x, cp, &entries[i])
+            if error:
+                break
+        state_free(&x, self.model)
+        if error:
+            free(entries)
+            return NULL
+        kept = <CharEntry *>ht_publish(&self.t.pages[page], entries)
+        if kept != entries:
+            free(entries)
+        return kept
+
+    cdef _make_ascii(self, bytes second_bytes):
+        cdef CharEntry *page = <CharEntry *>self.t.pages[0]
+        cdef CharEntry *e
+        cdef int i, bit, identity = 1, lower = 1, cls
+        memset(&self.t.ascii, 0, sizeof(self.t.ascii))
+        for i in range(128):
+            e = &page[i]
+            cls = 0
+            self.t.ascii.map[i] = <uint8_t>i
+            if e.action == ACT_SEPARATOR:
+                cls = 0
+            elif e.action == ACT_ISOLATE and e.size == 1:
+                cls = HT_ISOLATE
+                self.t.ascii.map[i] = e.bytes[0]
+            elif ACT_RUN1 <= e.action <= 3 and e.size == 1:
+                cls = e.action
+                self.t.ascii.map[i] = e.bytes[0]
+            else:
+                cls = HT_SPECIAL
+            if self.t.first[i]:
+                cls |= HT_FIRST
+                self.t.ascii.any_first = 1
+            if second_bytes[i]:
+                cls |= HT_SECOND
+            self.t.ascii.cls[i] = <uint8_t>cls
+            if self.t.ascii.map[i] != i:
+                identity = 0
+            if self.t.ascii.map[i] != (i + 32 if 65 <= i <= 90 else i):
+                lower = 0
+            if cls & HT_RUN1:
+                self.t.ascii.two_runs = 1
+            for bit in range(6):
+                if cls >> bit & 1:
+                    self.t.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
+        self.t.ascii.high_second = any(second_bytes[128:])
+        self.t.ascii.map_kind = 0 if identity else 1 if lower else 2
+        self.keeps_nul = page[0].action != ACT_DROP and page[0].action != ACT_SEPARATOR
+
+    def removes(self, uint32_t cp):
+        """Whether the pre-tokenizers drop a code point of the normalized text."""
+        return self.classify(cp) == CLASS_REMOVED
+
+    def entry(self, int cp):
+        """(action, bytes) of a code point, for tests."""
+        cdef uint32_t c = cp
+        cdef CharEntry *page = <CharEntry *>self.t.pages[c >> 8]
+        if page == NULL:
+            page = self.make_page(c >> 8)
+            if page == NULL:
+                raise MemoryError("no memory for the character table")
+        return page[c & 255].action, (<char *>page[c & 255].bytes)[:page[c & 255].size]

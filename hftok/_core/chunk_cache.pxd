@@ -1,0 +1,56 @@
+# A worker's cache of chunks: bytes of a pre-token -> ids and piece boundaries. See chunk_cache.pyx.
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef extern from "block.h":
+    ctypedef struct ht_key:
+        uint64_t lo
+        uint64_t hi
+
+ctypedef uint32_t (*hash_key_fn)(ht_key key) noexcept nogil
+ctypedef uint32_t (*hash_long_fn)(const uint8_t *key48) noexcept nogil
+
+cdef enum:
+    LONG_KEY = 48            # longest pre-token that is cached, bytes
+    INLINE_IDS = 3
+    MAX_SPILLED = 60         # longest answer that is cached, tokens
+    # meta word of a value: count in the low bits, 0 = spilled
+    META_COUNT = 15
+    META_WHOLE = 16          # the tokens stand for the whole chunk (one unknown token)
+    META_CUT1 = 8            # bit position of the first cut (end of token 0, bytes), 6 bits
+    META_CUT2 = 16           # ... and of the second
+
+cdef struct Value:           # 16 bytes
+    uint32_t id0             # spilled: offset of the block in the arena
+    uint32_t id1             # spilled: number of tokens
+    uint32_t id2
+    uint32_t meta
+
+cdef struct ChunkCache:
+    uint8_t *table           # buckets of 64 bytes: two keys, two values; an empty slot has the key 0
+    uint32_t mask            # number of buckets - 1
+    int64_t count
+    uint8_t *long_table      # lines of 64 bytes: a key of 48, a value
+    uint32_t long_mask
+    int64_t long_count
+    uint32_t *arena          # spilled answers: n ids, then n pairs of uint16 (first byte, last byte)
+    int64_t arena_used
+    int64_t arena_capacity
+    uint32_t free_blocks[32] # heads of the free lists by size class (8 words each), 0 = none
+    uint64_t *door           # first sightings, a bit each, once the tables cannot grow
+    int64_t door_count
+    int64_t budget           # bytes that the tables and the arena may take together
+    hash_key_fn hash_key
+    hash_long_fn hash_long
+
+cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_long_fn hash_long) noexcept nogil
+cdef void cache_free(ChunkCache *c) noexcept nogil
+cdef void cache_clear(ChunkCache *c) noexcept nogil
+cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil
+cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil
+cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil
+cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
+cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil
+# Room for a spilled answer of n tokens, or 0 where there is none.
+cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil
+cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil
+cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil

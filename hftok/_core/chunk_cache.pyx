@@ -1,0 +1,311 @@
+"""A worker's cache of chunks (bytes of a pre-token -> its ids), and the rules that keep it within its budget.
+
+Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
+home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
+Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
+
+Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
+at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
+full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
+
+An empty slot has the key zero; chunks with a NUL byte are not cached, so no chunk has that key.
+"""
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+cdef extern from "memory.h" nogil:
+    void *ht_aligned(size_t size)
+    void ht_aligned_free(void *p)
+    void ht_huge(void *p, size_t size)
+
+cdef enum:
+    FIRST_BUCKETS = 512          # 32 KiB
+    FIRST_LONG = 64              # 4 KiB
+    BLOCK_WORDS = 8
+    DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
+
+
+cdef uint8_t *_table(int64_t lines) noexcept nogil:
+    cdef size_t size = <size_t>lines * 64
+    cdef uint8_t *t = <uint8_t *>ht_aligned(size)
+    if t != NULL:
+        ht_huge(t, size)
+        memset(t, 0, size)
+    return t
+
+
+cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_long_fn hash_long) noexcept nogil:
+    memset(c, 0, sizeof(ChunkCache))
+    c.budget = budget
+    c.hash_key = hash_key
+    c.hash_long = hash_long
+    c.table = _table(FIRST_BUCKETS)
+    c.long_table = _table(FIRST_LONG)
+    if c.table == NULL or c.long_table == NULL:
+        cache_free(c)
+        return -1
+    c.mask = FIRST_BUCKETS - 1
+    c.long_mask = FIRST_LONG - 1
+    return 0
+
+
+cdef void cache_free(ChunkCache *c) noexcept nogil:
+    ht_aligned_free(c.table)
+    ht_aligned_free(c.long_table)
+    free(c.arena)
+    free(c.door)
+    memset(c, 0, sizeof(ChunkCache))
+
+
+cdef void cache_clear(ChunkCache *c) noexcept nogil:
+    """Forget everything and give the memory back."""
+    cdef int64_t budget = c.budget
+    cdef hash_key_fn hash_key = c.hash_key
+    cdef hash_long_fn hash_long = c.hash_long
+    cdef ChunkCache fresh
+    if cache_init(&fresh, budget, hash_key, hash_long) == 0:
+        cache_free(c)
+        c[0] = fresh
+
+
+cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil:
+    return (<int64_t>c.mask + 1 + <int64_t>c.long_mask + 1) * 64 + c.arena_capacity * 4 + (DOOR_WORDS * 8 if c.door != NULL else 0)
+
+
+cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil:
+    """Grow the short table of an empty cache for `count` keys; 0, or -1 without memory."""
+    cdef int64_t buckets = FIRST_BUCKETS
+    cdef uint8_t *table
+    while buckets < count:
+        buckets *= 2
+    table = _table(buckets)
+    if table == NULL:
+        return -1
+    ht_aligned_free(c.table)
+    c.table = table
+    c.mask = <uint32_t>(buckets - 1)
+    return 0
+
+
+cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil:
+    """Start from a prototype's short table (seeded with the vocabulary) where the budget allows; what was there is forgotten."""
+    cdef int64_t size = (<int64_t>prototype.mask + 1) * 64
+    cdef uint8_t *t
+    if size * 2 > c.budget:
+        return 0
+    t = <uint8_t *>ht_aligned(<size_t>size)
+    if t == NULL:
+        return -1
+    ht_huge(t, <size_t>size)
+    memcpy(t, prototype.table, <size_t>size)
+    ht_aligned_free(c.table)
+    c.table = t
+    c.mask = prototype.mask
+    c.count = prototype.count
+    return 0
+
+
+cdef inline bint _empty(const uint8_t *key) noexcept nogil:
+    return (<const uint64_t *>key)[0] == 0      # a chunk's first byte is never NUL
+
+
+cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found changes places
+    with the second one of its home bucket (whose other bucket this is), so what is asked for often stands at home."""
+    cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
+    cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
+    cdef uint8_t held[16]
+    if memcmp(b, key, 16) != 0:
+        b += 16
+        if memcmp(b, key, 16) != 0:
+            return NULL
+    memcpy(held, home + 16, 16)
+    memcpy(home + 16, b, 16)
+    memcpy(b, held, 16)
+    memcpy(held, home + 48, 16)
+    memcpy(home + 48, b + 32, 16)
+    memcpy(b + 32, held, 16)
+    return <Value *>(home + 48)
+
+
+cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
+    cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
+    if memcmp(line, key48, LONG_KEY) == 0:
+        return <Value *>(line + LONG_KEY)
+    line = c.long_table + <size_t>((hash ^ 1) & c.long_mask) * 64
+    if memcmp(line, key48, LONG_KEY) == 0:
+        return <Value *>(line + LONG_KEY)
+    return NULL
+
+
+cdef inline int _block_class(int64_t n) noexcept nogil:
+    return <int>((2 * n + BLOCK_WORDS - 1) // BLOCK_WORDS)
+
+
+cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil:
+    cdef int cls = _block_class(n)
+    cdef int64_t words = <int64_t>cls * BLOCK_WORDS
+    cdef uint32_t at
+    cdef int64_t capacity
+    cdef uint32_t *arena
+    if n > MAX_SPILLED or cls >= 32:
+        return 0
+    at = c.free_blocks[cls]
+    if at != 0:
+        c.free_blocks[cls] = c.arena[at]
+        return at
+    if c.arena_used + words > c.arena_capacity:
+        capacity = c.arena_capacity * 2 if c.arena_capacity else 4096
+        if capacity * 4 > c.budget // 4 or cache_bytes(c) + (capacity - c.arena_capacity) * 4 > c.budget:
+            return 0
+        arena = <uint32_t *>realloc(c.arena, <size_t>(capacity + BLOCK_WORDS) * 4)       # ids are read eight at a time
+        if arena == NULL:
+            return 0
+        c.arena = arena
+        c.arena_capacity = capacity
+        if c.arena_used == 0:
+            c.arena_used = BLOCK_WORDS       # offset 0 means none
+    at = <uint32_t>c.arena_used
+    c.arena_used += words
+    return at
+
+
+cdef inline void _release(ChunkCache *c, const Value *v) noexcept nogil:
+    """Give a replaced or refused value's block back."""
+    cdef int cls
+    if (v.meta & META_COUNT) == 0 and v.id0 != 0:
+        cls = _block_class(v.id1)
+        c.arena[v.id0] = c.free_blocks[cls]
+        c.free_blocks[cls] = v.id0
+
+
+cdef bint _second_sighting(ChunkCache *c, uint32_t hash) noexcept nogil:
+    cdef uint32_t h = hash * <uint32_t>0x9E3779B1
+    cdef uint32_t word = (h >> 6) & (DOOR_WORDS - 1)
+    cdef uint64_t bit = <uint64_t>1 << (h & 63)
+    if c.door == NULL:
+        c.door = <uint64_t *>calloc(DOOR_WORDS, 8)
+        if c.door == NULL:
+            return False
+    if c.door[word] & bit:
+        return True
+    c.door[word] |= bit
+    c.door_count += 1
+    if c.door_count > DOOR_WORDS * 32:
+        memset(c.door, 0, DOOR_WORDS * 8)
+        c.door_count = 0
+    return False
+
+
+cdef inline bint _place(uint8_t *table, uint32_t mask, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil:
+    """Put a key into a free slot of its two buckets."""
+    cdef uint8_t *b = table + <size_t>(hash & mask) * 64
+    cdef int k
+    for k in range(2):
+        if _empty(b):
+            memcpy(b, key, 16)
+            memcpy(b + 32, value, 16)
+            return True
+        if _empty(b + 16):
+            memcpy(b + 16, key, 16)
+            memcpy(b + 48, value, 16)
+            return True
+        b = table + <size_t>((hash ^ 1) & mask) * 64
+    return False
+
+
+cdef bint _grow(ChunkCache *c) noexcept nogil:
+    cdef int64_t old = <int64_t>c.mask + 1
+    cdef uint8_t *table
+    cdef uint8_t *b
+    cdef int64_t i, slot, count = 0
+    cdef ht_key key
+    if old * 128 > c.budget // 2 or cache_bytes(c) + old * 64 > c.budget or old >= <int64_t>1 << 30:
+        return False
+    table = _table(old * 2)
+    if table == NULL:
+        return False
+    for i in range(old):
+        b = c.table + i * 64
+        for slot in range(2):
+            if not _empty(b + slot * 16):
+                memcpy(&key, b + slot * 16, 16)
+                if _place(table, <uint32_t>(old * 2 - 1), &key, c.hash_key(key), <Value *>(b + 32 + slot * 16)):
+                    count += 1
+                else:
+                    _release(c, <Value *>(b + 32 + slot * 16))
+    ht_aligned_free(c.table)
+    c.table = table
+    c.mask = <uint32_t>(old * 2 - 1)
+    c.count = count
+    return True
+
+
+cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil:
+    """Let a chunk in, or not: after this `value`'s block belongs to the cache. May move the table."""
+    cdef uint8_t *b
+    cdef int slot
+    if c.count > <int64_t>c.mask:                # more than one key a bucket
+        if not _grow(c) and not _second_sighting(c, hash):
+            _release(c, value)
+            return
+    if _place(c.table, c.mask, key, hash, value):
+        c.count += 1
+        return
+    b = c.table + <size_t>(hash & c.mask) * 64
+    slot = <int>(hash >> 31)
+    _release(c, <Value *>(b + 32 + slot * 16))
+    memcpy(b + slot * 16, key, 16)
+    memcpy(b + 32 + slot * 16, value, 16)
+
+
+cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
+    cdef uint8_t *line = table + <size_t>(hash & mask) * 64
+    cdef int k
+    for k in range(2):
+        if _empty(line):
+            memcpy(line, key48, LONG_KEY)
+            memcpy(line + LONG_KEY, value, 16)
+            return True
+        line = table + <size_t>((hash ^ 1) & mask) * 64
+    return False
+
+
+cdef bint _grow_long(ChunkCache *c) noexcept nogil:
+    cdef int64_t old = <int64_t>c.long_mask + 1
+    cdef uint8_t *table
+    cdef uint8_t *line
+    cdef int64_t i, count = 0
+    if old * 128 > c.budget // 4 or cache_bytes(c) + old * 64 > c.budget or old >= <int64_t>1 << 30:
+        return False
+    table = _table(old * 2)
+    if table == NULL:
+        return False
+    for i in range(old):
+        line = c.long_table + i * 64
+        if not _empty(line):
+            if _place_long(table, <uint32_t>(old * 2 - 1), line, c.hash_long(line), <Value *>(line + LONG_KEY)):
+                count += 1
+            else:
+                _release(c, <Value *>(line + LONG_KEY))
+    ht_aligned_free(c.long_table)
+    c.long_table = table
+    c.long_mask = <uint32_t>(old * 2 - 1)
+    c.long_count = count
+    return True
+
+
+cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
+    cdef uint8_t *line
+    if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
+        if not _grow_long(c) and not _second_sighting(c, hash):
+            _release(c, value)
+            return
+    if _place_long(c.long_table, c.long_mask, key48, hash, value):
+        c.long_count += 1
+        return
+    line = c.long_table + <size_t>(hash & c.long_mask) * 64
+    _release(c, <Value *>(line + LONG_KEY))
+    memcpy(line, key48, LONG_KEY)
+    memcpy(line + LONG_KEY, value, 16)

@@ -1,0 +1,62 @@
+# Writing the tokens of a chunk to a worker's output. Included where it must be inlined (scanners, miss handling).
+
+
+cdef inline void emit_span(Worker *w, int64_t at, uint32_t start, uint32_t end) noexcept nogil:
+    w.spans[2 * at] = start
+    w.spans[2 * at + 1] = end
+
+
+cdef inline void emit_around(Worker *w, const uint32_t *ids, int64_t n) noexcept nogil:
+    """Special tokens of the template: no characters, no word. The caller has made room."""
+    cdef int64_t i
+    for i in range(n):
+        w.ids[w.n_ids] = ids[i]
+        if w.want_spans:
+            emit_span(w, w.n_ids, 0, 0)
+        if w.want_words:
+            w.words[w.n_ids] = -1
+        w.n_ids += 1
+
+
+cdef inline void emit_spilled(Worker *w, uint32_t start, const uint32_t *block, int64_t n, bint full) noexcept nogil:
+    """n ids, then per id (first byte << 16 | last byte) relative to the chunk, which begins at `start` of the chunk text."""
+    cdef int64_t i
+    for i in range(n):
+        w.ids[w.n_ids + i] = block[i]
+    if full:
+        for i in range(n):
+            if w.want_spans:
+                emit_span(w, w.n_ids + i, w.index[start + (block[n + i] >> 16)], w.index[start + (block[n + i] & 0xFFFF)] + 1)
+            if w.want_words:
+                w.words[w.n_ids + i] = w.word
+    w.n_ids += n
+
+
+cdef inline void emit_value(Worker *w, int64_t chunk, const Value *v, bint full) noexcept nogil:
+    """The tokens of a cached chunk. The batch has made room for MAX_SPILLED + 4 of them."""
+    cdef uint32_t count = v.meta & META_COUNT
+    cdef uint32_t s, e, c1, c2
+    cdef int64_t i
+    if count == 0:
+        emit_spilled(w, w.starts[chunk], w.cache.arena + v.id0, v.id1, full)
+        return
+    memcpy(w.ids + w.n_ids, v, 16)
+    if full:
+        s = w.starts[chunk]
+        e = w.ends[chunk]
+        if w.want_spans:
+            if count == 1:
+                emit_span(w, w.n_ids, w.index[s], w.index[e - 1] + 1)
+            else:
+                c1 = s + ((v.meta >> META_CUT1) & 63)
+                emit_span(w, w.n_ids, w.index[s], w.index[c1 - 1] + 1)
+                if count == 2:
+                    emit_span(w, w.n_ids + 1, w.index[c1], w.index[e - 1] + 1)
+                else:
+                    c2 = s + ((v.meta >> META_CUT2) & 63)
+                    emit_span(w, w.n_ids + 1, w.index[c1], w.index[c2 - 1] + 1)
+                    emit_span(w, w.n_ids + 2, w.index[c2], w.index[e - 1] + 1)
+        if w.want_words:
+            for i in range(count):
+                w.words[w.n_ids + i] = w.word
+    w.n_ids += count

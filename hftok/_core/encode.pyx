@@ -1,0 +1,528 @@
+"""encode and encode_batch: inputs to Encoding objects.
+
+Rows that need no truncation come out lazy: the final ids, type ids and masks of the whole batch lie in one block, laid out by
+the post-processor's row plan; tokens, offsets and word ids are made from the kept text when somebody reads them, by encoding
+that row once more with everything on. Rows that are truncated (and post-processors without a plan) go through the object
+form of every stage (post_process.pyx), which is the definition.
+
+Under truncation the reference stops tokenizing a sequence once max_length tokens are there (`tokenize_with_limit`), so that
+later windows are missing from `overflowing`; `full_overflow` keeps them, as versions before 0.23.1 did.
+"""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from hftok._core.documents cimport Documents
+from hftok._core.encoding cimport (
+    LAZY_SPANS, LAZY_TOKENS, Block, Column, Encoding, EncodingSource, block_data, block_drop, block_new, encoding_from_arrays,
+    encoding_over_block, encoding_set_range, encoding_set_spans, encoding_set_tokens,
+)
+from hftok._core.engine cimport Affix, Call, Context, Engine, WorkerBox
+from hftok._core.exact cimport VALUE_ADDED, ExactState, ExactToken, Pipeline
+from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single
+from hftok._core.models.model cimport VALUE_TEXT, VALUE_UNK
+from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
+from hftok._core.rows cimport Encoded
+from hftok._core.worker cimport Worker
+
+from hftok._core.post_process import pad_encodings, post_process
+from hftok._core.row_plan import make_plan
+
+cdef enum:
+    DIRECT_WORD = 1 << 30
+
+
+cdef class Settings:
+    """One immutable snapshot of what a call needs beside the engine.
+
+    post_processor: spec or None. truncation: None or (max_length, stride, strategy, direction). padding: None or (length or
+    None, direction, pad_to_multiple_of or None, pad_id, pad_type_id, pad_token).
+    """
+    cdef readonly object post_processor
+    cdef readonly object truncation
+    cdef readonly object padding
+    cdef readonly bint full_overflow
+    cdef dict plans
+    cdef list affixes
+    cdef object counts
+
+    def __init__(self, post_processor, truncation, padding, full_overflow, counts):
+        self.post_processor = post_processor
+        self.truncation = truncation
+        self.padding = padding
+        self.full_overflow = full_overflow
+        self.counts = counts             # special tokens added to (one sequence, a pair)
+        self.plans = {}
+        self.affixes = [None, None]
+
+    def affix(self, bint add_special_tokens):
+        """The special tokens around a single sequence (Affix), or None where the post-processor does something else."""
+        affix = self.affixes[add_special_tokens]
+        if affix is None:
+            plan = self.plan(False, add_special_tokens)
+            if plan is not None and plan.is_wrapped_sequence:
+                affix = self.affixes[add_special_tokens] = Affix(plan.prefix, plan.suffix)
+        return affix
+
+    @property
+    def trims(self):
+        """Whether the post-processor changes offsets."""
+        plan = self.plan(False, True)
+        return plan is None or plan.trims
+
+    def added(self, bint is_pair):
+        """Special tokens that the post-processor adds."""
+        return self.counts[1 if is_pair else 0]
+
+    def plan(self, bint is_pair, bint add_special_tokens, bint bare_types=False):
+        """The RowPlan, or None."""
+        key = (is_pair, add_special_tokens, bare_types)
+        try:
+            return self.plans[key]
+        except KeyError:
+            plan = self.plans[key] = make_plan(self.post_processor, is_pair, add_special_tokens, 0 if bare_types else 1)
+            return plan
+
+
+# ---------------------------------------------------------------------- one sequence with everything
+
+cdef struct Tokens:
+    # Tokens of one sequence: parallel arrays.
+    Py_ssize_t n
+    uint32_t *ids
+    uint64_t *spans
+    int64_t *words
+
+
+cdef void _free(Tokens *t) noexcept:
+    free(t.ids)
+    free(t.spans)
+    free(t.words)
+    memset(t, 0, sizeof(Tokens))
+
+
+cdef int _reserve(Tokens *t, Py_ssize_t n) except -1:
+    memset(t, 0, sizeof(Tokens))
+    t.ids = <uint32_t *>malloc(<size_t>(n + 1) * 4)
+    t.spans = <uint64_t *>malloc(<size_t>(n + 1) * 16)
+    t.words = <int64_t *>malloc(<size_t>(n + 1) * 8)
+    if t.ids == NULL or t.spans == NULL or t.words == NULL:
+        _free(t)
+        raise MemoryError("no memory for an Encoding")
+    return 0
+
+
+cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, bint left, Py_ssize_t *first) noexcept:
+    """Which of a sequence's tokens `tokenize_with_limit` would have made: n' tokens from *first on. A word counts as a
+    whole; added tokens count, but do not end the search."""
+    cdef Py_ssize_t i = 0, j
+    cdef int64_t total = 0
+    first[0] = 0
+    if limit <= 0 or n == 0:
+        return n
+    if not left:
+        while i < n:
+            j = i
+            while j < n and words[j] == words[i]:
+                j += 1
+            total += j - i
+            if total >= limit and not words[i] & DIRECT_WORD:
+                return j
+            i = j
+        return n
+    i = n
+    while i > 0:
+        j = i
+        while j > 0 and words[j - 1] == words[i - 1]:
+            j -= 1
+        total += i - j
+        first[0] = j
+        if total >= limit and not words[j] & DIRECT_WORD:
+            return n - j
+        i = j
+    first[0] = 0
+    return n
+
+
+cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssize_t n):
+    """Strings of a sequence's tokens where all of them are the vocabulary's."""
+    cdef list strings = engine.strings()
+    cdef Py_ssize_t i, top = len(strings)
+    cdef list out = [None] * n
+    for i in range(n):
+        out[i] = strings[ids[i]] if ids[i] < <uint32_t>top else engine.pipeline.model.vocab_r.get(ids[i])
+    return out
+
+
+cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
+    """Everything about one sequence (one text, or `count` words): fills `out`, returns the token strings."""
+    cdef Documents d = Documents()
+    cdef Encoded e = Encoded()
+    cdef Py_ssize_t i, k, n, at = 0, first, total
+    cdef int64_t begin = 0
+    cdef const Worker *w
+    cdef const int32_t *words
+    cdef bint direct = False
+    cdef list strings
+    for i in range(count):
+        d.add_str(texts[start + i])
+    d.keep = texts
+    e.encode(engine, d, None, 0, True, True, False, engine.pipeline.model.text_values)
+    _reserve(out, e.total)
+    try:
+        for i in range(count):
+            # parallel=False: one unit after the other, all in the first worker, so a row's tokens are together.
+            w = e.worker(0)
+            n = e.ends[i] - begin
+            words = w.words + begin
+            total = kept_tokens(words, n, limit, left, &first)
+            for k in range(total):
+                out.ids[at + k] = w.ids[begin + first + k]
+                out.spans[2 * (at + k)] = w.spans[2 * (begin + first + k)]
+                out.spans[2 * (at + k) + 1] = w.spans[2 * (begin + first + k) + 1]
+                if words[first + k] & DIRECT_WORD:
+                    direct = True
+                out.words[at + k] = i if pretokenized else (words[first + k] & ~DIRECT_WORD) - (words[first] & ~DIRECT_WORD)
+            at += total
+            begin = e.ends[i]
+        out.n = at
+        e.release()
+        if direct or engine.pipeline.model.text_values:
+            strings = []
+            for i in range(count):
+                strings += _exact_strings(engine, texts[start + i], limit, left)
+            if len(strings) != at:
+                raise AssertionError("fast and exact path differ in the number of tokens")
+        else:
+            strings = _token_strings(engine, texts, out.ids, at)
+    except BaseException:
+        _free(out)
+        raise
+    return strings
+
+
+cdef list _exact_strings(Engine engine, object text, int64_t limit, bint left):
+    """Token strings of one text where some are the text's own (added tokens, unknown pieces)."""
+    cdef WorkerBox box = engine.checkout(1)
+    cdef ExactState *x = &box.context.exact
+    cdef bytes data = text.encode("utf-8")
+    cdef Py_ssize_t i
+    cdef ExactToken *t
+    cdef int error
+    cdef list strings = engine.strings(), out = []
+    try:
+        error = engine.pipeline.split(x, data, len(data))
+        if error == 0:
+            error = engine.pipeline.tokens(x, limit, left, False)
+        if error:
+            raise engine.pipeline.failure(error)
+        for i in range(x.n_tokens):
+            t = &x.tokens[i]
+            if t.value == VALUE_ADDED or t.value == VALUE_TEXT:
+                out.append((<char *>x.pt.text)[t.text_start:t.text_end].decode("utf-8"))
+            elif t.value == VALUE_UNK:
+                out.append(engine.pipeline.model.unk_string())
+            else:
+                out.append(strings[t.id] if t.id < <uint32_t>len(strings) else engine.pipeline.model.vocab_r.get(t.id))
+        return out
+    finally:
+        engine.checkin(box)
+
+
+cdef Encoding _sequence(Engine engine, Inputs inputs, Py_ssize_t start, Py_ssize_t count, uint32_t type_id, int64_t limit, bint left,
+                        bint bare):
+    """The Encoding of one sequence, before post-processing. bare: encode_batch_fast's, with ids only."""
+    cdef Tokens t
+    cdef list strings = _full(engine, inputs.texts, start, count, inputs.pretokenized, limit, left, &t)
+    try:
+        if bare:
+            return encoding_from_arrays(t.n, t.ids, NULL, 0, NULL, 0, NULL, 1, NULL, NULL, [""] * t.n)
+        return encoding_from_arrays(t.n, t.ids, NULL, type_id, NULL, 0, NULL, 1, t.spans, t.words, strings)
+    finally:
+        _free(&t)
+
+
+# ---------------------------------------------------------------------- lazy rows
+
+cdef class Batch(EncodingSource):
+    """Where the lazy Encodings of one call get tokens, offsets and word ids."""
+    cdef Engine engine
+    cdef Inputs inputs
+    cdef RowPlan single
+    cdef RowPlan pair
+    cdef object padding
+
+    cdef int fill(self, Encoding e, int missing) except -1:
+        cdef InputRow *r = &self.inputs.rows[e.key]
+        cdef RowPlan plan = self.pair if r.n_b >= 0 else self.single
+        cdef Tokens a, b
+        cdef Tokens *t
+        cdef list strings_a = None, strings_b = None, tokens, out
+        cdef Py_ssize_t at = 0, i, k, pads
+        cdef uint64_t *spans = NULL
+        cdef int64_t *words = NULL
+        memset(&a, 0, sizeof(a))
+        memset(&b, 0, sizeof(b))
+        out = [None] * e.n
+        spans = <uint64_t *>calloc(<size_t>(e.n + 1), 16)
+        words = <int64_t *>malloc(<size_t>(e.n + 1) * 8)
+        try:
+            if spans == NULL or words == NULL:
+                raise MemoryError("no memory for an Encoding")
+            strings_a = _full(self.engine, self.inputs.texts, r.a, r.n_a, self.inputs.pretokenized, 0, False, &a)
+            if r.n_b >= 0:
+                strings_b = _full(self.engine, self.inputs.texts, r.a + r.n_a, r.n_b, self.inputs.pretokenized, 0, False, &b)
+            pads = e.n - _row_length(plan, a.n, b.n)
+            if self.padding is not None and self.padding[1] == "left":
+                at = pads
+            for i in range(e.n):
+                words[i] = -1
+            if pads:
+                for i in range(pads):
+                    out[i if at else e.n - pads + i] = self.padding[5]
+            for i in range(plan.n_items):
+                if plan.items[i].kind == ITEM_SPECIAL:
+                    tokens = <list>plan.tokens[i]
+                    for k in range(plan.items[i].n):
+                        out[at + k] = tokens[k]
+                    at += plan.items[i].n
+                    continue
+                t = &a if plan.items[i].kind == 0 else &b
+                tokens = strings_a if plan.items[i].kind == 0 else strings_b
+                for k in range(t.n):
+                    out[at + k] = tokens[k]
+                memcpy(spans + 2 * at, t.spans, <size_t>t.n * 16)
+                memcpy(words + at, t.words, <size_t>t.n * 8)
+                at += t.n
+            if missing & LAZY_TOKENS:
+                encoding_set_tokens(e, out)
+            if missing & LAZY_SPANS:
+                encoding_set_spans(e, spans, words)
+        finally:
+            _free(&a)
+            _free(&b)
+            free(spans)
+            free(words)
+        return 0
+
+
+cdef inline Py_ssize_t _row_length(RowPlan plan, Py_ssize_t n_a, Py_ssize_t n_b):
+    cdef Py_ssize_t n = plan.n_special
+    cdef int i
+    for i in range(plan.n_items):
+        if plan.items[i].kind == 0:
+            n += n_a
+        elif plan.items[i].kind == 1:
+            n += n_b
+    return n
+
+
+cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_special_tokens, bint bare, object parallel):
+    """Encodings of all rows, padded."""
+    cdef Documents d = Documents()
+    cdef Encoded e = Encoded()
+    cdef Py_ssize_t i, k, row, length = 0, total = 0, n_a, n_b, pads, at, start
+    cdef RowPlan single = settings.plan(False, add_special_tokens, bare)
+    cdef RowPlan pair = settings.plan(True, add_special_tokens, bare)
+    cdef RowPlan plan
+    cdef InputRow *r
+    cdef int64_t max_length = -1, room, limit = 0
+    cdef bint has_limit = settings.truncation is not None, lazy
+    cdef list result = [None] * inputs.n_rows, eager = []
+    cdef Py_ssize_t *lengths
+    cdef Batch source
+    cdef Block *block = NULL
+    cdef uint32_t *out
+    cdef uint32_t *base = NULL
+    cdef Column ids, types, special, attention
+    cdef Encoding encoding
+    cdef const Worker *w
+    if has_limit:
+        max_length = min(settings.truncation[0], 1 << 60)
+    for text in inputs.texts:
+        d.add_str(text)
+    d.keep = inputs.texts
+    e.encode(engine, d, None, 0, False, False, parallel, False)
+    lengths = <Py_ssize_t *>malloc(<size_t>(inputs.n_rows + 1) * sizeof(Py_ssize_t))
+    if lengths == NULL:
+        raise MemoryError("no memory for the Encodings")
+    try:
+        # Which rows are lazy, and how long they are.
+        for row in range(inputs.n_rows):
+            r = &inputs.rows[row]
+            plan = pair if r.n_b >= 0 else single
+            n_a = _tokens_of(e, r.a, r.n_a)
+            n_b = _tokens_of(e, r.a + r.n_a, r.n_b) if r.n_b > 0 else 0
+            lazy = plan is not None and not plan.trims
+            if lazy and has_limit:
+                room = max_length - settings.added(r.n_b >= 0) if add_special_tokens else max_length
+                lazy = n_a + n_b <= room and room > 0
+            if not lazy:
+                lengths[row] = -1
+                eager.append(row)
+                result[row] = _eager_row(engine, settings, inputs, r, add_special_tokens, bare)
+                length = max(length, (<Encoding>result[row]).n)
+            else:
+                lengths[row] = _row_length(plan, n_a, n_b)
+                length = max(length, lengths[row])
+        if settings.padding is not None:
+            if settings.padding[0] is not None:
+                length = settings.padding[0]
+            if settings.padding[2]:
+                k = settings.padding[2]
+                length += (k - length % k) % k       # C's %: its sign is the dividend's
+            if length > (1 << 40):
+                raise MemoryError(f"no memory to pad to {length} tokens")
+        for row in range(inputs.n_rows):
+            if lengths[row] >= 0:
+                total += max(lengths[row], length) if settings.padding is not None else lengths[row]
+        if total:
+            block = block_new(<size_t>total * 16)
+            if block == NULL:
+                raise MemoryError("no memory for the Encodings")
+            base = <uint32_t *>block_data(block)
+        source = Batch()
+        source.engine = engine
+        source.inputs = inputs
+        source.single = single
+        source.pair = pair
+        source.padding = settings.padding
+        at = 0
+        for row in range(inputs.n_rows):
+            if lengths[row] < 0:
+                continue
+            r = &inputs.rows[row]
+            plan = pair if r.n_b >= 0 else single
+            k = lengths[row]
+            pads = max(length - k, 0) if settings.padding is not None else 0
+            ids.value = types.value = special.value = attention.value = 0
+            ids.data = types.data = special.data = attention.data = NULL
+            if k + pads:
+                ids.data = base + at
+                types.data = base + total + at
+                special.data = base + 2 * total + at
+                attention.data = base + 3 * total + at
+                _write_row(e, plan, r, settings.padding, pads, base, total, at)
+            encoding = encoding_over_block(k + pads, block, ids, types, special, attention, source, row)
+            if bare:
+                encoding_set_tokens(encoding, _bare_tokens(plan, r, e, settings.padding, pads, k))
+                encoding_set_spans(encoding, NULL, NULL)
+            if plan.ranges:
+                start = pads if pads and settings.padding[1] == "left" else 0
+                n_a = _tokens_of(e, r.a, r.n_a)
+                n_b = _tokens_of(e, r.a + r.n_a, r.n_b) if r.n_b > 0 else 0
+                for i in range(plan.n_items):
+                    if plan.items[i].kind == ITEM_SPECIAL:
+                        start += plan.items[i].n
+                    elif plan.items[i].kind == 0:
+                        encoding_set_range(encoding, 0, start, start + n_a)
+                        start += n_a
+                    else:
+                        encoding_set_range(encoding, 1, start, start + n_b)
+                        start += n_b
+            result[row] = encoding
+            at += k + pads
+        if eager and settings.padding is not None:
+            pad_encodings([result[row] for row in eager], (length, *settings.padding[1:2], None, *settings.padding[3:]))
+    finally:
+        free(lengths)
+        if block != NULL:
+            block_drop(block)
+        e.release()
+    return result
+
+
+cdef list _bare_tokens(RowPlan plan, InputRow *r, Encoded e, object padding, Py_ssize_t pads, Py_ssize_t k):
+    """encode_batch_fast's tokens: empty, but for special tokens and padding."""
+    cdef list tokens = []
+    cdef int i
+    for i in range(plan.n_items):
+        if plan.items[i].kind == ITEM_SPECIAL:
+            tokens += plan.tokens[i]
+        elif plan.items[i].kind == 0:
+            tokens += [""] * _tokens_of(e, r.a, r.n_a)
+        else:
+            tokens += [""] * (_tokens_of(e, r.a + r.n_a, r.n_b) if r.n_b > 0 else 0)
+    if pads:
+        tokens = [padding[5]] * pads + tokens if padding[1] == "left" else tokens + [padding[5]] * pads
+    return tokens
+
+
+cdef inline Py_ssize_t _tokens_of(Encoded e, Py_ssize_t first, Py_ssize_t count):
+    """Tokens of `count` consecutive texts."""
+    if count <= 0:
+        return 0
+    return e.ends[first + count - 1] - (e.ends[first - 1] if first > 0 else 0)
+
+
+cdef int _write_row(Encoded e, RowPlan plan, InputRow *r, object padding, Py_ssize_t pads, uint32_t *base, Py_ssize_t total,
+                    Py_ssize_t at) except -1:
+    """One row's ids, type ids, special tokens mask and attention mask: four arrays of `total` entries behind `base`."""
+    cdef uint32_t *ids = base
+    cdef uint32_t *types = base + total
+    cdef uint32_t *special = base + 2 * total
+    cdef uint32_t *attention = base + 3 * total
+    cdef Py_ssize_t i, k, n, first
+    cdef uint32_t pad_id, pad_type
+    cdef bint left = pads > 0 and padding[1] == "left"
+    cdef Item *item
+    if pads:
+        pad_id = padding[3]
+        pad_type = padding[4]
+        first = at if left else at + _row_length(plan, _tokens_of(e, r.a, r.n_a),
+                                                 _tokens_of(e, r.a + r.n_a, r.n_b) if r.n_b > 0 else 0)
+        for k in range(first, first + pads):
+            ids[k] = pad_id
+            types[k] = pad_type
+            special[k] = 1
+            attention[k] = 0
+        if left:
+            at += pads
+    for i in range(plan.n_items):
+        item = &plan.items[i]
+        if item.kind == ITEM_SPECIAL:
+            n = item.n
+            memcpy(ids + at, item.ids, <size_t>n * 4)
+        else:
+            first = r.a if item.kind == 0 else r.a + r.n_a
+            n = _tokens_of(e, first, r.n_a if item.kind == 0 else r.n_b)
+            if n:
+                e.copy_ids(e.ends[first - 1] if first > 0 else 0, n, ids + at)
+        for k in range(n):
+            types[at + k] = item.type_id
+            special[at + k] = item.kind == ITEM_SPECIAL
+            attention[at + k] = 1
+        at += n
+    return 0
+
+
+cdef Encoding _eager_row(Engine engine, Settings settings, Inputs inputs, InputRow *r, bint add_special_tokens, bint bare):
+    """One row through the object form of every stage, without padding."""
+    cdef int64_t limit_a = 0, limit_b = 0
+    cdef bint left = False
+    cdef Encoding a, b = None
+    if settings.truncation is not None and not settings.full_overflow:
+        max_length, _, strategy, direction = settings.truncation
+        left = direction == "left"
+        limit_b = min(max_length, 1 << 60)
+        # A sequence that the strategy does not cut is not stopped early (do_tokenize asks for its type id).
+        limit_a = 0 if strategy == "only_second" else limit_b
+        if limit_b == 0:
+            limit_b = limit_a = 1        # the reference stops after the first word of model tokens
+            if strategy == "only_second":
+                limit_a = 0
+    a = _sequence(engine, inputs, r.a, r.n_a, 0, limit_a, left, bare)
+    if r.n_b >= 0:
+        b = _sequence(engine, inputs, r.a + r.n_a, r.n_b, 1, limit_b, left, bare)
+    return post_process(a, b, add_special_tokens, settings.truncation, None, settings.post_processor)
+
+
+def encode(Engine engine not None, Settings settings not None, sequence, pair, bint is_pretokenized, bint add_special_tokens):
+    """The Encoding of one input (reference: Tokenizer.encode)."""
+    return _encode(engine, settings, inputs_single(sequence, pair, is_pretokenized), add_special_tokens, False, None)[0]
+
+
+def encode_batch(Engine engine not None, Settings settings not None, items, bint is_pretokenized, bint add_special_tokens,
+                 bint bare=False, parallel=None):
+    """The Encodings of a batch (reference: Tokenizer.encode_batch; bare: encode_batch_fast)."""
+    return _encode(engine, settings, inputs_batch(items, is_pretokenized), add_special_tokens, bare, parallel)

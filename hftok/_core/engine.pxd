@@ -1,0 +1,75 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from hftok._core.added_tokens cimport AddedMatcher
+from hftok._core.char_tables cimport CharClassifier
+from hftok._core.chunk_cache cimport ChunkCache
+from hftok._core.documents cimport Doc, Documents, Unit
+from hftok._core.exact cimport ExactState, Pipeline
+from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.worker cimport Kernels, Worker
+
+cdef struct Context:
+    # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
+    void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
+    const void *check        # Matcher of the normalized added tokens without their separators, or NULL
+    int keeps_nul
+    ExactState exact
+    uint8_t *buffer
+    int64_t buffer_size
+    uint8_t *joined          # chunk texts of one document side by side
+    int64_t joined_size
+
+cdef class WorkerBox:
+    cdef Worker *w
+    cdef Context context
+    cdef Engine engine
+    cdef Model model         # the engine's, whose scratch the context holds
+    cdef int64_t budget
+    cdef int64_t generation
+    cdef bint seeded
+    cdef int prepare(self, int64_t budget) except -1
+
+cdef class Affix:
+    cdef uint32_t *data
+    cdef readonly int64_t n_prefix
+    cdef readonly int64_t n_suffix
+
+cdef struct Call:
+    const Doc *docs
+    Unit *units
+    Worker **workers
+    int64_t limit            # chunks per document, 0 = all
+    int64_t *row_ends
+    const uint32_t *prefix
+    int64_t n_prefix
+    const uint32_t *suffix
+    int64_t n_suffix
+    int want_spans
+    int want_words
+    int exact                # neither scanner nor cache: every pre-token goes through the model (for tests)
+    int scanned              # documents go through the scanner
+    int whole                # do not cut documents
+    int error                # the first one (any thread)
+    int64_t error_doc
+
+cdef class Engine:
+    cdef readonly Pipeline pipeline
+    cdef CharClassifier classifier           # None: no scanner for this pipeline
+    cdef const Kernels *kernels
+    cdef AddedMatcher check                  # normalized added tokens without their separators
+    cdef list pool
+    cdef int64_t generation
+    cdef ChunkCache prototype
+    cdef bint has_prototype
+    cdef list _strings
+    cdef list strings(self)
+    cdef readonly str tier
+    cdef readonly str why_exact
+    cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)
+    cdef int _make_prototype(self) except -1
+    cdef WorkerBox checkout(self, int threads)
+    cdef void checkin(self, WorkerBox box)
+    cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
+    # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1
+    cdef object failure(self, int error, int64_t doc)

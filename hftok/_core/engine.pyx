@@ -1,0 +1,855 @@
+"""The compiled tokenizer: pipeline, scanner, caches, and the batch loop that all entry points share.
+
+An Engine is immutable: a change to the tokenizer makes a new one. It encodes sequences; what is done with rows of tokens
+(special tokens of pairs, truncation, padding, arrays and objects) is in rows.pyx. Where the pipeline has a scanner and the
+model's answer depends on the chunk alone, documents take the fast path (scan, look up, emit); otherwise, and for documents
+that the scanner must not decide, the exact path. Both give the same tokens.
+
+Documents are dealt out in units of at most about 1 MiB; huge ones are cut between words. Each thread appends to its own worker's
+buffers; units say where their tokens are, so the result never depends on who did what.
+"""
+cimport cython
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
+from hftok._core.char_tables cimport CharClassifier
+from hftok._core.chunk_cache cimport (
+    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
+    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_reserve, cache_spill, ht_key,
+)
+from hftok._core.documents cimport (
+    DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
+)
+from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
+from hftok._core.models.model cimport MODEL_MISSING_UNK, Model, TokenVec
+from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
+from hftok._core.parallel cimport parallel_for
+from hftok._core.text cimport utf8_decode, utf8_len
+from hftok._core.worker cimport (
+    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+)
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object o)
+
+import os
+
+from hftok._core import cpu, parallel
+from hftok._core.char_tables import plan
+
+include "emit.pxi"
+
+cdef enum:
+    UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
+    UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
+    SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
+    KEEP_BYTES = 1 << 26     # an output buffer larger than this is not kept from call to call
+    ERROR_DOCUMENT = 64      # offsets of error classes in Call.error
+    ERROR_EXACT = 128
+    DIRECT_WORD = 1 << 30    # flag in a token's word number: it is an added token
+
+DEFAULT_CACHE_BYTES = 64 << 20
+
+cdef int64_t _cache_bytes = -1
+
+
+def cache_budget():
+    """Bytes that the caches of one tokenizer may take, over all its threads."""
+    global _cache_bytes
+    if _cache_bytes < 0:
+        value = os.environ.get("HFTOK_CACHE_BYTES", "").strip()
+        _cache_bytes = int(value) if value.isdigit() else DEFAULT_CACHE_BYTES
+    return _cache_bytes
+
+
+def set_cache_bytes(n):
+    """Limit the caches of each tokenizer to n bytes (over all its threads; at least 64 KiB are used)."""
+    global _cache_bytes
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ValueError(f"set_cache_bytes({n!r}): give a number of bytes, 0 or more")
+    _cache_bytes = n
+
+
+def _kernels_of(name):
+    if name == "avx512":
+        from hftok._core.scanners import charclass_avx512 as module
+    elif name == "avx2":
+        from hftok._core.scanners import charclass_avx2 as module
+    elif name == "neon":
+        from hftok._core.scanners import charclass_neon as module
+    else:
+        from hftok._core.scanners import charclass_scalar as module
+    return module.kernels()
+
+
+_tier = cpu.choose()
+
+
+cdef class Affix:
+    """Special tokens written around every row: ids before and after."""
+
+    def __cinit__(self, prefix, suffix):
+        cdef int64_t i
+        self.n_prefix = len(prefix)
+        self.n_suffix = len(suffix)
+        self.data = <uint32_t *>malloc(<size_t>(self.n_prefix + self.n_suffix + 1) * 4)
+        if self.data == NULL:
+            raise MemoryError("no memory for the special tokens")
+        for i in range(self.n_prefix):
+            self.data[i] = prefix[i]
+        for i in range(self.n_suffix):
+            self.data[self.n_prefix + i] = suffix[i]
+
+    def __dealloc__(self):
+        free(self.data)
+
+
+@cython.no_gc_clear  # freeing needs the model
+cdef class WorkerBox:
+    """A worker with its context, and what it was made for. It holds its engine during a call only: in the engine's pool that
+    would be a cycle, and caches would outlive the tokenizer until the garbage collector runs."""
+
+    def __cinit__(self, Engine engine):
+        self.engine = engine
+        self.model = engine.pipeline.model
+        self.w = NULL
+        memset(&self.context, 0, sizeof(Context))
+        self.budget = -1
+
+    cdef int prepare(self, int64_t budget) except -1:
+        """Make the worker, or give it a new cache, where the budget or the engine's cache generation has changed."""
+        cdef Engine e = self.engine
+        if self.w == NULL:
+            self.w = worker_new(e.kernels, &e.classifier.t if e.classifier is not None else NULL, budget)
+            if self.w == NULL:
+                raise MemoryError("no memory for an encoder's buffers")
+            state_init(&self.context.exact, e.pipeline.model)
+            self.context.pipeline = <void *>e.pipeline
+            if e.classifier is not None:
+                self.context.keeps_nul = e.classifier.keeps_nul
+            if e.check is not None:
+                self.context.check = &e.check.m
+            self.w.context = &self.context
+            self.w.miss = _miss
+            self.w.match = match_token
+            self.w.matcher = &e.pipeline.raw.m
+            self.w.region = _region
+            self.budget = budget
+            self.generation = e.generation
+        elif budget != self.budget or self.generation != e.generation:
+            self.w.cache.budget = budget
+            cache_clear(&self.w.cache)
+            self.seeded = False
+            self.budget = budget
+            self.generation = e.generation
+        return 0
+
+    def __dealloc__(self):
+        worker_free(self.w)
+        if self.model is not None:
+            state_free(&self.context.exact, self.model)
+        free(self.context.buffer)
+        free(self.context.joined)
+
+
+cdef class Engine:
+    """One tokenizer's sequences to tokens. pipeline: the compiled components; normalizer_spec, pre_tokenizer_spec: their
+    descriptions, from which a scanner is chosen; fast=False keeps everything on the exact path (for tests)."""
+
+    def __cinit__(self):
+        self.has_prototype = False
+
+    def __init__(self, Pipeline pipeline not None, normalizer_spec, pre_tokenizer_spec, fast=True):
+        self.pipeline = pipeline
+        self.pool = []
+        self.generation = 0
+        self.tier = _tier
+        self.kernels = <const Kernels *><size_t>_kernels_of(_tier)
+        self.classifier = None
+        self.why_exact = self._choose(normalizer_spec, pre_tokenizer_spec, fast)
+
+    cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast):
+        """Set the scanner up, or say why there is none."""
+        cdef Pipeline p = self.pipeline
+        if not fast:
+            return "not wanted"
+        planned = plan(normalizer_spec, pre_tokenizer_spec)
+        if planned is None:
+            return "no scanner for this pipeline"
+        if not p.model.chunk_independent:
+            return "the model's answer depends on more than the word"
+        if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
+            return "an added token is empty or begins with white space"
+        first = bytes([i for i in range(256) if p.raw.m.first[i]])
+        second = bytes([p.raw.m.second[i] for i in range(256)])
+        classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
+        if not classifier.drops_whitespace and p.raw.takes_blanks:
+            return "white space matters, and an added token strips it"
+        if p.normalized.size:
+            stripped = []
+            for pattern in p.normalized.patterns:
+                text = pattern.decode("utf-8")
+                bare = "".join(c for c in text if not classifier.removes(ord(c)))
+                if not bare:
+                    return "an added token consists of separators"
+                stripped.append((bare, 0, False, False, False, False))
+            self.check = AddedMatcher(stripped)
+        self.classifier = classifier
+        return None
+
+    def __dealloc__(self):
+        if self.has_prototype:
+            cache_free(&self.prototype)
+
+    @property
+    def is_fast(self):
+        """Whether this pipeline has a scanner."""
+        return self.classifier is not None
+
+    # ------------------------------------------------------------------ workers
+
+    cdef WorkerBox checkout(self, int threads):
+        cdef WorkerBox box
+        cdef int64_t budget = cache_budget() // threads
+        if budget < 65536:
+            budget = 65536
+        try:
+            box = self.pool.pop()
+        except IndexError:
+            box = WorkerBox(self)
+        box.engine = self
+        box.prepare(budget)
+        worker_reset(box.w)
+        return box
+
+    cdef void checkin(self, WorkerBox box):
+        cdef Worker *w = box.w
+        if w.id_capacity * 4 > KEEP_BYTES:
+            free(w.ids)
+            free(w.spans)
+            free(w.words)
+            w.ids = NULL
+            w.spans = NULL
+            w.words = NULL
+            w.id_capacity = 0
+        if w.capacity > KEEP_BYTES:
+            free(w.text)
+            free(w.index)
+            w.text = NULL
+            w.index = NULL
+            w.capacity = 0
+            w.used = 0
+        if box.context.buffer_size > KEEP_BYTES:
+            free(box.context.buffer)
+            box.context.buffer = NULL
+            box.context.buffer_size = 0
+        box.engine = None
+        self.pool.append(box)
+
+    cdef list strings(self):
+        """Vocabulary strings by id (None for holes), where ids are dense enough for a list; [] otherwise."""
+        cdef list table
+        cdef int64_t top
+        if self._strings is None:
+            vocab = self.pipeline.model.vocab
+            top = max(vocab.values(), default=-1) + 1
+            if top > 4 * len(vocab) + 1024:
+                self._strings = []
+            else:
+                table = [None] * top
+                for token, id in vocab.items():
+                    table[id] = token
+                self._strings = table
+        return self._strings
+
+    def clear_cache(self):
+        """Forget every cached word; output does not change."""
+        self.generation += 1
+        self.pool.clear()
+
+    def cache_bytes_used(self):
+        """Bytes of the caches that no call is using right now."""
+        cdef WorkerBox box
+        cdef int64_t total = 0
+        for box in list(self.pool):
+            if box.w != NULL:
+                total += cache_bytes(&box.w.cache)
+        return total
+
+    def statistics(self):
+        """What idle workers did so far: (chunks looked up, not in their home bucket, given to the model)."""
+        cdef WorkerBox box
+        cdef int64_t lookups = 0, beyond = 0, misses = 0
+        for box in list(self.pool):
+            lookups += box.w.lookups
+            beyond += box.w.beyond
+            misses += box.w.misses
+        return lookups, beyond, misses
+
+    cdef int _make_prototype(self) except -1:
+        """A cache that knows every vocabulary string that is one token as a word; workers start from a copy of it."""
+        cdef Value value
+        cdef ht_key key
+        cdef const char *p
+        cdef Py_ssize_t n
+        cdef Model model = self.pipeline.model
+        if self.has_prototype or not model.knows_itself:
+            return 0             # where each string must go through the model, that costs more than it saves
+        if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
+            raise MemoryError("no memory for the word cache")
+        self.has_prototype = True
+        if cache_reserve(&self.prototype, len(model.vocab)) != 0:
+            raise MemoryError("no memory for the word cache")
+        for token, id in model.vocab.items():
+            p = PyUnicode_AsUTF8AndSize(token, &n)
+            if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
+                continue
+            memset(&value, 0, sizeof(value))
+            value.id0 = id
+            value.meta = 1
+            memset(&key, 0, 16)
+            memcpy(&key, p, n)
+            cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
+        return 0
+
+    # ------------------------------------------------------------------ the batch loop
+
+    cdef int run(self, Call *call, Documents documents, list boxes, object parallel_flag, int64_t *n_units) except -1:
+        """Encode all documents; boxes gets the workers used. The caller frees call.units and checks the boxes in."""
+        cdef int64_t i, units
+        cdef int threads
+        cdef WorkerBox box
+        cdef bint hold = documents.bytes < 2048 or self.pipeline.needs_gil
+        call.docs = documents.docs
+        call.error = 0
+        call.error_doc = -1
+        call.scanned = self.classifier is not None and not call.exact
+        units = _make_units(self, call, documents)
+        n_units[0] = units
+        threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
+        if call.scanned and documents.bytes >= SEED_AT and not self.has_prototype:
+            self._make_prototype()
+        call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
+        if call.workers == NULL:
+            raise MemoryError("no memory for the encoder's threads")
+        try:
+            for i in range(threads):
+                box = self.checkout(threads)
+                boxes.append(box)
+                if call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
+                    cache_adopt(&box.w.cache, &self.prototype)
+                    box.seeded = True
+                box.w.row_ends = call.row_ends
+                box.w.expected = documents.bytes // (3 * threads)
+                box.w.prefix = call.prefix
+                box.w.n_prefix = call.n_prefix
+                box.w.suffix = call.suffix
+                box.w.n_suffix = call.n_suffix
+                box.w.want_spans = call.want_spans
+                box.w.want_words = call.want_words
+                call.workers[i] = box.w
+            if hold:
+                parallel_for(_run_unit, call, units, 1)
+            else:
+                with nogil:
+                    parallel_for(_run_unit, call, units, threads)
+        finally:
+            free(call.workers)
+            call.workers = NULL
+        if call.error:
+            raise self.failure(call.error, call.error_doc)
+        return 0
+
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
+        cdef Worker *w = box.w
+        cdef Call call
+        cdef Unit u
+        cdef Doc d
+        cdef int kind
+        d.size = PyUnicode_GET_LENGTH(text)
+        d.data = <const uint8_t *>PyUnicode_DATA(text)
+        kind = PyUnicode_KIND(text)
+        d.kind = DOC_UTF8 if PyUnicode_IS_COMPACT_ASCII(text) else DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+        memset(&call, 0, sizeof(Call))
+        memset(&u, 0, sizeof(Unit))
+        u.last = 1
+        u.end = -1
+        u.begins = u.finishes = 1
+        call.docs = &d
+        call.units = &u
+        call.workers = &box.w
+        call.scanned = self.classifier is not None
+        call.error_doc = -1
+        w.row_ends = end
+        w.prefix = affix.data
+        w.n_prefix = affix.n_prefix
+        w.suffix = affix.data + affix.n_prefix
+        w.n_suffix = affix.n_suffix
+        _run_unit(&call, 0, 0)
+        if call.error:
+            raise self.failure(call.error, 0)
+        return 0
+
+    cdef object failure(self, int error, int64_t doc):
+        """The exception of a call's error."""
+        if error == ERROR_DOCUMENT + DOC_ERR_SURROGATE:
+            return TypeError(f"text {doc} holds a lone surrogate, which has no UTF-8 form: TextInputSequence must be str")
+        if error >= ERROR_EXACT:
+            return self.pipeline.failure(error - ERROR_EXACT)
+        if error == SCAN_MISSING_UNK:
+            return self.pipeline.model.missing_unk()
+        if error == SCAN_TOO_LONG:
+            return OverflowError("a text of 4 GiB or more cannot be encoded in one piece: cut it first")
+        return MemoryError("out of memory while encoding")
+
+
+# ---------------------------------------------------------------------- units
+
+cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
+    """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
+    where the scanner allows it, a document of several units' size is cut."""
+    cdef int64_t i, n = 0, capacity = 16, size = 0, first = 0, start, stop
+    cdef int64_t target = UNIT_MOST
+    cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
+    cdef Unit *grown
+    cdef const Doc *d
+    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
+        and engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
+    if units == NULL:
+        raise MemoryError("no memory for the work units")
+    if documents.bytes >= 2 * UNIT_LEAST:
+        target = documents.bytes // (8 * parallel.max_threads())
+        if target > UNIT_MOST:
+            target = UNIT_MOST
+        if target < UNIT_LEAST:
+            target = UNIT_LEAST
+    for i in range(documents.n + 1):
+        if n + 2 > capacity:
+            capacity *= 2
+            grown = <Unit *>realloc(units, <size_t>capacity * sizeof(Unit))
+            if grown == NULL:
+                free(units)
+                raise MemoryError("no memory for the work units")
+            units = grown
+        if i == documents.n or size >= target or (cut and _in_place(&documents.docs[i]) and documents.docs[i].size > 2 * target):
+            if i > first:
+                units[n].first = first
+                units[n].last = i
+                units[n].start = 0
+                units[n].end = -1
+                units[n].begins = units[n].finishes = 1
+                n += 1
+            first = i
+            size = 0
+        if i == documents.n:
+            break
+        d = &documents.docs[i]
+        if cut and _in_place(d) and d.size > 2 * target:
+            start = 0
+            while start < d.size:
+                stop = start + target
+                if stop >= d.size - target // 2:
+                    stop = d.size
+                else:
+                    stop = _cut_after(engine, d.data, stop, d.size)
+                if n + 2 > capacity:
+                    capacity *= 2
+                    grown = <Unit *>realloc(units, <size_t>capacity * sizeof(Unit))
+                    if grown == NULL:
+                        free(units)
+                        raise MemoryError("no memory for the work units")
+                    units = grown
+                units[n].first = i
+                units[n].last = i + 1
+                units[n].start = start
+                units[n].end = stop
+                units[n].begins = start == 0
+                units[n].finishes = stop == d.size
+                n += 1
+                start = stop
+            first = i + 1
+        else:
+            size += d.size + 64
+    call.units = units
+    return n
+
+
+cdef inline bint _in_place(const Doc *d) noexcept nogil:
+    return d.kind == DOC_UTF8 or d.kind == DOC_RAW
+
+
+cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t size) noexcept nogil:
+    """A place >= at where a document may be cut: after a separator and before a letter or digit of ASCII that begins no added
+    token. Words end there, blanks that an added token strips stay on its side, and no normal form reaches across."""
+    cdef uint8_t b
+    while at < size:
+        b = text[at]
+        if (48 <= b <= 57 or 65 <= b <= 90 or 97 <= b <= 122) and not engine.classifier.t.first[b]:
+            b = text[at - 1]
+            if is_separator(&engine.classifier.t, b):
+                return at
+        at += 1
+    return size
+
+
+cdef inline void _fail(Call *call, int error, int64_t doc) noexcept nogil:
+    # Several threads may fail; the least document wins where they see each other, and any error is an error.
+    if call.error == 0 or doc < call.error_doc:
+        call.error_doc = doc
+        call.error = error
+
+
+cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
+    cdef Call *call = <Call *>ctx
+    cdef Unit *u = &call.units[i]
+    cdef Worker *w = call.workers[thread]
+    cdef Context *c = <Context *>w.context
+    cdef int64_t d, size
+    cdef const uint8_t *text
+    cdef int error = 0
+    u.thread = thread
+    u.at = w.n_ids
+    u.n = 0
+    if call.error:
+        return
+    w.row_begun = not u.begins
+    w.word = 0
+    for d in range(u.first, u.last):
+        size = 0
+        text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
+        if error:
+            _fail(call, ERROR_DOCUMENT + error, d)
+            return
+        if not call.scanned or not _scan_document(call, w, text, size, d, u.finishes, &error):
+            if error == 0:
+                error = w.kernels.flush(w)
+            if error == 0:
+                error = _exact_document(w, text, size, d, call.exact)
+        if error:
+            _fail(call, error, d)
+            return
+    error = w.kernels.flush(w)
+    if error:
+        _fail(call, error, u.last - 1)
+        return
+    u.n = w.n_ids - u.at
+
+
+cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint finishes, int *error) noexcept nogil:
+    """The fast path; False where the document must take the exact one (nothing of it is left then)."""
+    cdef Context *c = <Context *>w.context
+    cdef int64_t used = w.used, directs = w.n_directs
+    if size >= <int64_t>0xFFFF0000:
+        return False
+    if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
+        return False
+    worker_begin(w, call.limit)
+    w.hold = c.check != NULL
+    error[0] = w.kernels.scan(w, text, size)
+    if error[0] == SCAN_FULL:
+        error[0] = 0
+    if error[0]:
+        return True
+    if c.check != NULL and _holds_normalized(w, error):
+        w.n_starts = w.n_ends = w.first_chunk
+        w.used = used
+        w.n_directs = directs
+        w.run = 0
+        return False
+    if finishes:
+        error[0] = worker_end(w, row)
+    elif w.run:
+        w.ends[w.n_ends] = <uint32_t>w.used
+        w.n_ends += 1
+        w.run = 0
+    return True
+
+
+cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
+    """Whether an added token of the normalized pass may occur in the document just scanned. Its chunks are laid side by side,
+    which leaves out every separator, and searched for the tokens without their separators: no occurrence is missed, and one
+    too many only costs time."""
+    cdef Context *c = <Context *>w.context
+    cdef const Matcher *m = <const Matcher *>c.check
+    cdef int64_t k, n = 0, need = w.used + 16, first = w.first_chunk
+    cdef uint32_t end
+    cdef uint8_t *p
+    cdef Hit hit
+    if need > c.joined_size:
+        p = <uint8_t *>realloc(c.joined, <size_t>need)
+        if p == NULL:
+            error[0] = SCAN_NO_MEMORY
+            return False
+        c.joined = p
+        c.joined_size = need
+    for k in range(first, w.n_starts):
+        end = w.ends[k] if k < w.n_ends else <uint32_t>w.used
+        if end >= KNOWN:
+            end = w.starts[k] + utf8_len(w.text[w.starts[k]])
+        memcpy(c.joined + n, w.text + w.starts[k], end - w.starts[k])
+        n += end - w.starts[k]
+    for k in range(n):
+        if m.first[c.joined[k]] and match_token(m, c.joined, n, k, 0, &hit) != MATCH_NONE:
+            return True
+    return False
+
+
+cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain) noexcept nogil:
+    """One whole document through the exact path into the worker's output. plain: the model is asked for every pre-token; else
+    the cache is, where the pre-tokens can be chunks."""
+    cdef Context *c = <Context *>w.context
+    cdef ExactState *x = &c.exact
+    cdef int64_t i
+    cdef int error = (<Pipeline>c.pipeline).split(x, text, size)
+    if error:
+        return error + ERROR_EXACT
+    if not plain and (<Pipeline>c.pipeline).model.chunk_independent:
+        worker_begin(w, 0)
+        error = _push_splits(w, x, 0)
+        if error == 0:
+            return worker_end(w, row)
+        if error > 0:
+            return error
+    error = (<Pipeline>c.pipeline).tokens(x, 0, False, w.want_spans)
+    if error:
+        return error + ERROR_EXACT
+    error = worker_id_room(w, x.n_tokens + w.n_prefix + w.n_suffix + 8)
+    if error:
+        return error
+    if not w.row_begun:
+        emit_around(w, w.prefix, w.n_prefix)
+    for i in range(x.n_tokens):
+        w.ids[w.n_ids] = x.tokens[i].id
+        if w.want_spans:
+            emit_span(w, w.n_ids, x.tokens[i].start, x.tokens[i].end)
+        if w.want_words:
+            w.words[w.n_ids] = x.tokens[i].word | (DIRECT_WORD if x.tokens[i].value == VALUE_ADDED else 0)
+        w.n_ids += 1
+    emit_around(w, w.suffix, w.n_suffix)
+    w.row_begun = 0
+    w.word = 0
+    w.row_ends[row] = w.n_ids
+    return 0
+
+
+# ---------------------------------------------------------------------- chunks that the home bucket does not know
+
+cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
+    cdef Context *c = <Context *>w.context
+    cdef uint32_t s = w.starts[chunk], n = w.ends[chunk] - s
+    cdef const uint8_t *text = w.text + s
+    cdef uint8_t long_key[LONG_KEY]
+    cdef uint32_t hash = 0, long_hash = <uint32_t>key.hi
+    cdef Value *v = NULL
+    cdef Value value
+    cdef bint full = w.want_spans or w.want_words
+    cdef Direct *d
+    cdef ExactState *x = &c.exact
+    cdef int error
+    w.beyond += 1
+    if n == 0:
+        d = &w.directs[w.next_direct]
+        w.next_direct += 1
+        w.ids[w.n_ids] = d.id
+        if w.want_spans:
+            emit_span(w, w.n_ids, d.start, d.end)
+        if w.want_words:
+            w.words[w.n_ids] = w.word | DIRECT_WORD
+        w.n_ids += 1
+        return 0
+    if n <= 16:
+        hash = w.cache.hash_key(key[0])
+        v = cache_find_overflow(&w.cache, key, hash)
+    elif n <= LONG_KEY:
+        memset(long_key, 0, LONG_KEY)
+        memcpy(long_key, text, n)
+        v = cache_find_long(&w.cache, long_key, long_hash)
+    if v != NULL:
+        emit_value(w, chunk, v, full)
+        return 0
+    w.misses += 1
+    x.pieces.size = 0
+    if w.unfinished and _unfinished(w, text, n):
+        pt_reset(&x.pt, text, n)
+        (<Pipeline>c.pipeline).normalizer.run(&x.pt, &x.pt.splits[0])
+        if x.pt.error:
+            return x.pt.error + ERROR_EXACT
+        error = (<Pipeline>c.pipeline).model.tokenize(x.pt.text + x.pt.splits[0].start, x.pt.splits[0].end - x.pt.splits[0].start,
+                                                      &x.pieces, x.model_scratch)
+        _to_raw(x)
+    else:
+        error = (<Pipeline>c.pipeline).model.tokenize(text, n, &x.pieces, x.model_scratch)
+    if error:
+        return SCAN_MISSING_UNK if error == MODEL_MISSING_UNK else SCAN_NO_MEMORY
+    error = _emit_pieces(w, s, &x.pieces, full)
+    if error or n > LONG_KEY:
+        return error
+    if not _pack(w, &x.pieces, n, &value):
+        return 0
+    if n <= 16:
+        cache_insert(&w.cache, key, hash, &value)
+    else:
+        cache_insert_long(&w.cache, long_key, long_hash, &value)
+    return 0
+
+
+cdef bint _unfinished(Worker *w, const uint8_t *text, int64_t n) noexcept nogil:
+    """Whether a chunk holds a code point whose normalization was left to us."""
+    cdef int64_t i = 0
+    cdef int length
+    cdef const CharEntry *e
+    cdef uint32_t cp
+    while i < n:
+        if text[i] < 128:
+            i += 1
+            continue
+        cp = utf8_decode(text + i, &length)
+        e = char_entry(w.tables, cp)
+        if e != NULL and e.action & ACT_UNFINISHED:
+            return True
+        i += length
+    return False
+
+
+cdef void _to_raw(ExactState *x) noexcept nogil:
+    """Piece boundaries of the finished text as boundaries of the chunk's own bytes: first byte, and last byte + 1."""
+    cdef int64_t i, base = x.pt.splits[0].start
+    for i in range(x.pieces.size):
+        x.pieces.data[i].start = x.pt.align[base + x.pieces.data[i].start].start
+        x.pieces.data[i].end = x.pt.align[base + x.pieces.data[i].end - 1].end
+
+
+cdef int _emit_pieces(Worker *w, uint32_t s, const TokenVec *pieces, bint full) noexcept nogil:
+    cdef int64_t i
+    cdef int error = worker_id_room(w, pieces.size + (MAX_SPILLED + 4) * BATCH)
+    if error:
+        return error
+    for i in range(pieces.size):
+        w.ids[w.n_ids] = pieces.data[i].id
+        if full:
+            if w.want_spans:
+                if pieces.data[i].end > pieces.data[i].start:
+                    emit_span(w, w.n_ids, w.index[s + pieces.data[i].start], w.index[s + pieces.data[i].end - 1] + 1)
+                else:
+                    emit_span(w, w.n_ids, w.index[s], w.index[s])
+            if w.want_words:
+                w.words[w.n_ids] = w.word
+        w.n_ids += 1
+    return 0
+
+
+cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noexcept nogil:
+    """The pieces of a chunk of n bytes as a cache value; False where it is not to be cached."""
+    cdef int64_t i, at = 0
+    cdef uint32_t *block
+    cdef uint32_t spill
+    cdef bint tiled = True
+    memset(value, 0, sizeof(Value))
+    if pieces.size == 0:
+        return False
+    for i in range(pieces.size):
+        if pieces.data[i].start != at or pieces.data[i].end <= at:
+            tiled = False
+        at = pieces.data[i].end
+        if pieces.data[i].end <= pieces.data[i].start:
+            return False
+    if at != n:
+        tiled = False
+    if tiled and pieces.size <= INLINE_IDS:
+        value.id0 = pieces.data[0].id
+        value.meta = <uint32_t>pieces.size
+        if pieces.size > 1:
+            value.id1 = pieces.data[1].id
+            value.meta |= <uint32_t>pieces.data[0].end << META_CUT1
+        if pieces.size > 2:
+            value.id2 = pieces.data[2].id
+            value.meta |= <uint32_t>pieces.data[1].end << META_CUT2
+        return True
+    if pieces.size > MAX_SPILLED:
+        return False
+    spill = cache_spill(&w.cache, pieces.size)
+    if spill == 0:
+        return False
+    block = w.cache.arena + spill
+    for i in range(pieces.size):
+        block[i] = pieces.data[i].id
+        block[pieces.size + i] = (<uint32_t>pieces.data[i].start << 16) | <uint32_t>(pieces.data[i].end - 1)
+    value.id0 = spill
+    value.id1 = <uint32_t>pieces.size
+    return True
+
+
+# ---------------------------------------------------------------------- text that the scanner must not decide
+
+cdef int _region(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil:
+    """Normalize and pre-tokenize text[start:end] exactly and append its chunks."""
+    cdef Context *c = <Context *>w.context
+    cdef PreTokenized *p = &c.exact.pt
+    cdef int error
+    pt_reset(p, text + start, end - start)
+    if p.error:
+        return p.error + ERROR_EXACT
+    if (<Pipeline>c.pipeline).normalizer is not None:
+        (<Pipeline>c.pipeline).normalizer.run(p, &p.splits[0])
+    if not p.error and (<Pipeline>c.pipeline).pre_tokenizer is not None:
+        (<Pipeline>c.pipeline).pre_tokenizer.run(p)
+    if p.error:
+        return p.error + ERROR_EXACT
+    error = _push_splits(w, &c.exact, character)
+    # A scanner's pipeline has no chunk that must not be cached: its characters have widths, and NUL is kept out.
+    return SCAN_NO_MEMORY if error < 0 else error
+
+
+cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nogil:
+    """Append the splits of the exact path as chunks. 0, an error, or -1 (nothing is left then): one of them holds a NUL, which a
+    cache key cannot, or spans are wanted and a character without width would not get its own."""
+    cdef PreTokenized *p = &x.pt
+    cdef int64_t i, k, cursor = 0, chars = 0, size, first = w.n_starts, used = w.used, directs = w.n_directs
+    cdef uint32_t at
+    cdef Split *s
+    cdef int error
+    for i in range(p.n_splits):
+        s = &p.splits[i]
+        size = s.end - s.start
+        error = worker_room(w, size + 256, 256)
+        if error:
+            return error
+        if s.token >= 0:
+            at = 0
+            k = s.oend
+            if w.want_spans and s.ostart < p.size:
+                at = character + char_index(p.original, &cursor, &chars, s.ostart)
+                k = char_index(p.original, &cursor, &chars, s.oend - 1) + 1 if s.oend > s.ostart else 0
+                k += character
+            error = worker_direct(w, <uint32_t>s.token, at, <uint32_t>k)
+            if error:
+                return error
+            continue
+        if memchr(p.text + s.start, 0, <size_t>size) != NULL:
+            break
+        memcpy(w.text + w.used, p.text + s.start, <size_t>size)
+        if w.want_spans:
+            for k in range(size):
+                if p.align[s.start + k].end <= p.align[s.start + k].start:
+                    break
+                w.index[w.used + k] = character + char_index(p.original, &cursor, &chars, p.align[s.start + k].start)
+            else:
+                k = size
+            if k < size:
+                break
+        w.starts[w.n_starts] = <uint32_t>w.used
+        w.used += size
+        w.ends[w.n_ends] = <uint32_t>w.used
+        w.n_starts += 1
+        w.n_ends += 1
+    else:
+        return 0
+    w.n_starts = w.n_ends = first
+    w.used = used
+    w.n_directs = directs
+    return -1

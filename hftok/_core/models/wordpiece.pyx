@@ -1,0 +1,86 @@
+"""WordPiece: greedy longest match first (reference: models/wordpiece/mod.rs, `tokenize`).
+
+A word of more than `max_input_chars_per_word` characters, or one that has a part without a match, is the unk token as a
+whole. Otherwise each token is the longest vocabulary entry that the rest of the word begins with; every token after the
+first is looked up behind the continuing subword prefix. Vocabulary entries are whole characters, so matches end between
+characters. How the longest match is found: piece_table.pyx.
+
+It leaves normalization, pre-tokenization and caching of words to the engine.
+"""
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcmp
+
+from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, VALUE_UNK, VALUE_VOCAB, Model, TokenVec, tv_push
+from hftok._core.models.piece_table cimport pieces_add, pieces_free, pieces_init, pieces_longest
+
+
+cdef class WordPieceModel(Model):
+    """The kernel of a WordPiece model.
+
+    vocab: dict[str, int], ids below 2**32.
+
+    >>> model = WordPieceModel({"un": 0, "##able": 1, "[UNK]": 2}, "[UNK]", "##", 100)
+    >>> model.tokenize_str("unable")
+    [(0, 'un', (0, 2)), (1, '##able', (2, 6))]
+    >>> model.tokenize_str("unfit")
+    [(2, '[UNK]', (0, 5))]
+    """
+
+    def __init__(self, dict vocab, str unk_token, str continuing_subword_prefix, max_input_chars_per_word):
+        super().__init__(vocab)
+        self.unk_token = unk_token
+        self.continuing_subword_prefix = continuing_subword_prefix
+        self.max_chars = min(max_input_chars_per_word, (1 << 62))
+        unk = vocab.get(unk_token)
+        self.has_unk = unk is not None
+        self.knows_itself = self.max_chars >= 16
+        self.unk = unk if unk is not None else 0
+        cdef const char *p
+        cdef Py_ssize_t n
+        cdef bytes prefix = continuing_subword_prefix.encode("utf-8")
+        cdef const char *prefix_text = prefix
+        cdef Py_ssize_t prefix_size = len(prefix)
+        if pieces_init(&self.first, len(vocab) + 1) != 0 or pieces_init(&self.following, len(vocab) + 1) != 0:
+            raise MemoryError("no memory for the vocabulary")
+        for token, id in vocab.items():
+            p = PyUnicode_AsUTF8AndSize(token, &n)
+            if pieces_add(&self.first, <const uint8_t *>p, n, id) != 0:
+                raise MemoryError("no memory for the vocabulary")
+            if n > prefix_size and memcmp(p, prefix_text, <size_t>prefix_size) == 0:
+                if pieces_add(&self.following, <const uint8_t *>p + prefix_size, n - prefix_size, id) != 0:
+                    raise MemoryError("no memory for the vocabulary")
+
+    def __dealloc__(self):
+        pieces_free(&self.first)
+        pieces_free(&self.following)
+
+    cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil:
+        cdef int64_t begin = out.size, start = 0, i, n, chars = 0
+        cdef uint32_t id = 0
+        if size > self.max_chars:
+            for i in range(size):
+                chars += (text[i] & 0xC0) != 0x80
+            if chars > self.max_chars:
+                start = -1
+        while 0 <= start < size:
+            n = pieces_longest(&self.first if start == 0 else &self.following, text + start, size - start, &id)
+            if n == 0:
+                start = -1
+                break
+            if tv_push(out, id, VALUE_VOCAB, start, start + n) != 0:
+                return MODEL_NO_MEMORY
+            start += n
+        if start < 0:
+            out.size = begin
+            if not self.has_unk:
+                return MODEL_MISSING_UNK
+            if tv_push(out, self.unk, VALUE_UNK, 0, size) != 0:
+                return MODEL_NO_MEMORY
+        return MODEL_OK
+
+    def unk_string(self):
+        return self.unk_token
+
+    def missing_unk(self):
+        return Exception("WordPiece error: Missing [UNK] token from the vocabulary")

@@ -1,0 +1,498 @@
+# Scanner of the pipelines in which a pre-token is a run of characters of one class: BertPreTokenizer, Whitespace,
+# WhitespaceSplit, Punctuation, Digits and their sequences, behind any normalizer that works character by character
+# (BertNormalizer, Lowercase, NFD + StripAccents, NFC, ...). Compiled once per CPU tier.
+#
+# ASCII goes 64 bytes at a time: classes and mapped bytes come from ht_classify, boundaries from shifts of the class masks
+# (a chunk begins where the class differs from the one before; an isolated character is a chunk). Everything else goes
+# character by character through the two-level table of worker.pxd, whose entries the engine makes by running the exact
+# normalizer and the pre-tokenizer's classes on each code point. Where a code point's effect depends on its neighbours
+# (ACT_ESCAPE), the text between the separators around it is given to the exact path, which appends its chunks.
+#
+# The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` looks them up.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
+from hftok._core.text cimport utf8_decode
+from hftok._core.worker cimport (
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
+    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, is_separator, valid_fn,
+    worker_direct, worker_id_room, worker_room,
+)
+
+cdef extern from "block.h" nogil:
+    ctypedef struct ht_masks:
+        uint64_t run0
+        uint64_t run1
+        uint64_t isolate
+        uint64_t special
+    void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m)
+    int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
+    void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+                 const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
+    ctypedef struct ht_tables:
+        const uint8_t *table
+        const uint8_t *long_table
+        const uint32_t *arena
+        uint32_t long_mask
+        const uint8_t *text
+        const uint32_t *starts
+        const uint32_t *ends
+    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out)
+    const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
+    uint32_t ht_hash_key(ht_key key)
+    uint32_t ht_hash_long(const uint8_t *key48)
+    void ht_iota(uint32_t base, int n, uint32_t *out)
+    int ht_ctz64(uint64_t x)
+    uint64_t ht_low_bits(int n)
+    bint HT_LIKELY(bint x)
+    bint HT_UNLIKELY(bint x)
+
+cdef extern from "publish.h" nogil:
+    void *ht_acquire(void **slot)
+
+include "../emit.pxi"
+
+cdef enum:
+    FLUSH_TEXT = 16384       # bytes of chunk text that may pile up inside a document
+    STEP = 256               # room for text and chunks that is made before a block or a stretch of characters
+
+
+# ---------------------------------------------------------------------- looking up
+
+cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
+    """Look up every chunk, in order, and write the tokens; no chunk may be open. `full`: spans or words are wanted."""
+    cdef int64_t n = w.n_ends
+    cdef int64_t pos = 0, end, base = 0, filled = 0, k, j
+    cdef const uint8_t *v
+    cdef uint32_t *out
+    cdef int error, stop
+    cdef ht_tables tables
+    tables.text = w.text
+    for k in range(w.n_marks + 1):
+        end = w.marks[k].chunk if k < w.n_marks else n
+        if not w.row_begun and (k < w.n_marks or end > pos):
+            error = worker_id_room(w, w.n_prefix + w.n_suffix + 4 * BATCH)
+            if error:
+                return error
+            emit_around(w, w.prefix, w.n_prefix)
+            w.row_begun = 1
+        while pos < end:
+            if pos == filled:
+                j = n - filled
+                if j > BATCH:
+                    j = BATCH
+                error = worker_id_room(w, (MAX_SPILLED + 4) * BATCH)
+                if error:
+                    return error
+                ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
+                        w.cache.long_table, w.cache.long_mask)
+                base = filled
+                filled += j
+            stop = <int>((end if end < filled else filled) - base)
+            j = pos - base
+            while j < stop:
+                if w.ends[base + j] >= KNOWN:
+                    # A stretch of characters whose ids are known.
+                    while j < stop and w.ends[base + j] >= KNOWN:
+                        w.ids[w.n_ids] = w.ends[base + j] & KNOWN_SIZE
+                        if full:
+                            if w.want_spans:
+                                emit_span(w, w.n_ids, w.index[w.starts[base + j]], w.index[w.starts[base + j]] + 1)
+                            if w.want_words:
+                                w.words[w.n_ids] = w.word
+                            w.word += 1
+                        w.n_ids += 1
+                        j += 1
+                    continue
+                if not full:
+                    out = w.ids + w.n_ids
+                    tables.table = w.cache.table
+                    tables.long_table = w.cache.long_table
+                    tables.long_mask = w.cache.long_mask
+                    tables.arena = w.cache.arena
+                    tables.starts = w.starts + base
+                    tables.ends = w.ends + base
+                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out)
+                    w.n_ids = out - w.ids
+                    if j == stop:
+                        break
+                    if w.ends[base + j] >= KNOWN:
+                        continue
+                # One chunk with everything: spans, or not in its home bucket.
+                v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
+                if v != NULL:
+                    emit_value(w, base + j, <const Value *>v, full)
+                else:
+                    error = w.miss(w, base + j, &w.keys[j])
+                    if error:
+                        return error
+                if full:
+                    w.word += 1
+                j += 1
+            pos = base + j
+        if k < w.n_marks:
+            error = worker_id_room(w, w.n_suffix + w.n_prefix + 4 * BATCH)
+            if error:
+                return error
+            emit_around(w, w.suffix, w.n_suffix)
+            w.row_ends[w.marks[k].row] = w.n_ids
+            w.row_begun = 0
+            w.word = 0
+    w.unfinished = 0
+    w.lookups += n
+    w.flushed_chunks += n - w.first_chunk
+    w.first_chunk = 0
+    w.n_starts = w.n_ends = w.n_marks = w.n_directs = w.next_direct = w.used = 0
+    return SCAN_OK
+
+
+cdef int flush(Worker *w) noexcept nogil:
+    if w.want_spans or w.want_words:
+        return flush_chunks(w, True)
+    return flush_chunks(w, False)
+
+
+# ---------------------------------------------------------------------- scanning
+
+cdef struct Cursor:
+    # The scan's place, kept in registers; stored into the worker before anything else looks at it.
+    int64_t used
+    int64_t n_starts
+    int64_t n_ends
+    uint32_t run
+    uint32_t character
+
+
+cdef struct Checkpoint:
+    # A place at or before the last separator, to which the scan can go back.
+    int64_t at
+    int64_t n_directs
+    Cursor c
+
+
+cdef inline Cursor load(const Worker *w) noexcept nogil:
+    cdef Cursor c
+    c.used = w.used
+    c.n_starts = w.n_starts
+    c.n_ends = w.n_ends
+    c.run = w.run
+    c.character = w.character
+    return c
+
+
+cdef inline void store(Worker *w, Cursor c) noexcept nogil:
+    w.used = c.used
+    w.n_starts = c.n_starts
+    w.n_ends = c.n_ends
+    w.run = c.run
+    w.character = c.character
+
+
+cdef inline int64_t count_characters(const uint8_t *text, int64_t start, int64_t end) noexcept nogil:
+    cdef int64_t n = 0
+    while start < end:
+        n += (text[start] & 0xC0) != 0x80
+        start += 1
+    return n
+
+
+cdef inline bint eight_ascii(const uint8_t *text) noexcept nogil:
+    """Whether the next eight bytes are ASCII."""
+    cdef uint64_t eight
+    memcpy(&eight, text, 8)
+    return not (eight & <uint64_t>0x8080808080808080)
+
+
+cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *length) noexcept nogil:
+    """The entry of the code point at text, if it is not ASCII and its page is there already, else NULL."""
+    cdef const CharEntry *entry
+    cdef uint32_t cp
+    if text[0] < 128:
+        return NULL
+    cp = utf8_decode(text, length)
+    entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
+    if entry != NULL:
+        entry = &entry[cp & 255]
+    return entry
+
+
+cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
+    cdef CharTables *t = w.tables
+    cdef int64_t i = 0, stop = size, region_end = 0, floor = 0, skip = 0, r, room
+    cdef Checkpoint check
+    cdef Cursor c = load(w)
+    cdef ht_masks m
+    cdef uint64_t live, r0, r1, iso, p0, p1, pi, differs
+    cdef int n, nb, length, error, found
+    cdef uint32_t cp, first
+    cdef uint8_t byte, action
+    cdef const CharEntry *entry
+    cdef Hit hit
+    cdef uint8_t *buf = w.text
+    cdef uint32_t *starts = w.starts
+    cdef uint32_t *ends = w.ends
+    cdef uint32_t *index = w.index
+    check.at = 0
+    check.n_directs = w.n_directs
+    check.c = c
+    while True:
+        while i < stop:
+            # Room for a block; and now and then a flush, after a separator only, so that no escape reaches behind it.
+            if HT_UNLIKELY(c.used + STEP > w.capacity or c.n_starts + STEP > w.chunk_capacity or c.used > FLUSH_TEXT):
+                store(w, c)
+                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and is_separator(t, text[i - 1]):
+                    error = flush(w)
+                    if error:
+                        return error
+                    c = load(w)
+                    check.at = i
+                    check.n_directs = w.n_directs
+                    check.c = c
+                    floor = i
+                error = worker_room(w, STEP, STEP)
+                if error:
+                    return error
+                buf = w.text
+                starts = w.starts
+                ends = w.ends
+                index = w.index
+            if w.limit and w.flushed_chunks + c.n_ends - w.first_chunk >= w.limit:
+                c.n_starts = c.n_ends
+                c.run = 0
+                store(w, c)
+                return SCAN_FULL
+            n = <int>(stop - i) if stop - i < 64 else 64
+            ht_classify(&t.ascii, text + i, n, buf + c.used, &m)
+            nb = ht_ctz64(m.special) if m.special else n
+            if nb:
+                live = ht_low_bits(nb)
+                r0 = m.run0 & live
+                r1 = m.run1 & live
+                iso = m.isolate & live
+                p0 = (r0 << 1) | (c.run & 1)
+                p1 = (r1 << 1) | (c.run >> 1)
+                pi = iso << 1
+                differs = (r0 ^ p0) | (r1 ^ p1) | iso | pi
+                if (r0 | r1 | iso) != live:
+                    check.at = i
+                    check.n_directs = w.n_directs
+                    check.c = c
+                c.n_starts += ht_positions(differs & (r0 | r1 | iso), <uint32_t>c.used, starts + c.n_starts)
+                c.n_ends += ht_positions(differs & (p0 | p1 | pi) & live, <uint32_t>c.used, ends + c.n_ends)
+                if full:
+                    ht_iota(c.character, nb, index + c.used)
+                c.used += nb
+                c.character += <uint32_t>nb
+                i += nb
+                ends[c.n_ends] = <uint32_t>c.used
+                c.n_ends += (iso >> (nb - 1)) & 1
+                c.run = <uint32_t>(((r0 >> (nb - 1)) & 1) | (((r1 >> (nb - 1)) & 1) << 1))
+                if nb == n:
+                    continue
+            # Character by character, until eight bytes of ASCII are in sight or the room is used up.
+            room = c.used + STEP - 64
+            while i < stop and c.used < room:
+                byte = text[i]
+                if HT_UNLIKELY(t.first[byte]) and i >= skip:
+                    found = w.match(w.matcher, text, size, i, floor, &hit)
+                    if found == MATCH_TOKEN:
+                        ends[c.n_ends] = <uint32_t>c.used
+                        c.n_ends += c.run != 0
+                        c.run = 0
+                        # Characters of the blanks that it takes along on the left were counted already.
+                        first = c.character - <uint32_t>count_characters(text, hit.start, i)
+                        c.character += <uint32_t>count_characters(text, i, hit.end)
+                        store(w, c)
+                        error = worker_direct(w, hit.id, first, c.character)
+                        if error:
+                            return error
+                        c = load(w)
+                        i = hit.end
+                        floor = i
+                        skip = hit.resume
+                        check.at = i
+                        check.n_directs = w.n_directs
+                        check.c = c
+                        break
+                    if found != MATCH_NONE:
+                        skip = hit.resume
+                cp = utf8_decode(text + i, &length)
+                entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
+                if HT_UNLIKELY(entry == NULL):
+                    entry = char_entry(t, cp)
+                    if entry == NULL:
+                        return SCAN_NO_MEMORY
+                else:
+                    entry = entry + (cp & 255)
+                action = entry.action
+                if action == ACT_KNOWN:
+                    ends[c.n_ends] = <uint32_t>c.used
+                    c.n_ends += c.run != 0
+                    c.run = 0
+                    starts[c.n_starts] = <uint32_t>c.used
+                    c.n_starts += 1
+                    memcpy(&first, entry.bytes, 4)
+                    ends[c.n_ends] = KNOWN | first
+                    c.n_ends += 1
+                    if full:
+                        index[c.used] = c.character
+                    # The text is kept for the search for normalized added tokens.
+                    memcpy(buf + c.used, text + i, <size_t>length)
+                    c.used += length
+                    # On through a stretch of the like.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != ACT_KNOWN:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += 1
+                        memcpy(&first, entry.bytes, 4)
+                        ends[c.n_ends] = KNOWN | first
+                        c.n_ends += 1
+                        if full:
+                            index[c.used] = c.character
+                        memcpy(buf + c.used, text + i, <size_t>length)
+                        c.used += length
+                elif (action & 7) <= ACT_RUN3 and action != ACT_SEPARATOR:
+                    if action & ACT_UNFINISHED:
+                        w.unfinished = 1
+                    if c.run != <uint32_t>(action & 3):
+                        ends[c.n_ends] = <uint32_t>c.used
+                        c.n_ends += c.run != 0
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += 1
+                        c.run = action & 3
+                    memcpy(buf + c.used, entry.bytes, 4)
+                    if full:
+                        index[c.used] = c.character
+                        index[c.used + 1] = c.character
+                        index[c.used + 2] = c.character
+                        index[c.used + 3] = c.character
+                    c.used += entry.size
+                    # On through a stretch of the same class.
+                    while not t.high_first and c.used < room and i + length < stop:
+                        entry = peek(t, text + i + length, &found)
+                        if entry == NULL or entry.action != action:
+                            break
+                        i += length
+                        length = found
+                        c.character += 1
+                        memcpy(buf + c.used, entry.bytes, 4)
+                        if full:
+                            index[c.used] = c.character
+                            index[c.used + 1] = c.character
+                            index[c.used + 2] = c.character
+                            index[c.used + 3] = c.character
+                        c.used += entry.size
+                elif action == ACT_ISOLATE:
+                    ends[c.n_ends] = <uint32_t>c.used
+                    c.n_ends += c.run != 0
+                    c.run = 0
+                    starts[c.n_starts] = <uint32_t>c.used
+                    c.n_starts += 1
+                    memcpy(buf + c.used, entry.bytes, 4)
+                    if full:
+                        index[c.used] = c.character
+                        index[c.used + 1] = c.character
+                        index[c.used + 2] = c.character
+                        index[c.used + 3] = c.character
+                    c.used += entry.size
+                    ends[c.n_ends] = <uint32_t>c.used
+                    c.n_ends += 1
+                elif action == ACT_SEPARATOR:
+                    ends[c.n_ends] = <uint32_t>c.used
+                    c.n_ends += c.run != 0
+                    c.run = 0
+                    if byte < 128:
+                        i += 1
+                        c.character += 1
+                        check.at = i
+                        check.n_directs = w.n_directs
+                        check.c = c
+                        if i + 8 <= stop and eight_ascii(text + i):
+                            break
+                        continue
+                elif action != ACT_DROP:
+                    # Escape: go back to the last separator, scan up to it, then hand the text up to the next one over.
+                    r = i
+                    while r > floor and not is_separator(t, text[r - 1]):
+                        r -= 1
+                    region_end = i + length
+                    while region_end < size:
+                        byte = text[region_end]
+                        if is_separator(t, byte):
+                            break
+                        if t.first[byte] and region_end >= skip:
+                            found = w.match(w.matcher, text, size, region_end, floor, &hit)
+                            if found == MATCH_TOKEN:
+                                break
+                            if found != MATCH_NONE:
+                                skip = hit.resume
+                        region_end += 1
+                    i = check.at
+                    c = check.c
+                    w.n_directs = check.n_directs
+                    # `skip` stays: matches refused up to region_end were decided the same way the first time.
+                    stop = r
+                    break
+                i += length
+                c.character += 1
+                if i + 8 <= stop and eight_ascii(text + i):
+                    break
+        if stop == size:
+            store(w, c)
+            return SCAN_OK
+        # The text before an escape has been scanned; now the escape's own region.
+        ends[c.n_ends] = <uint32_t>c.used
+        c.n_ends += c.run != 0
+        c.run = 0
+        store(w, c)
+        error = w.region(w, text, stop, region_end, c.character)
+        if error:
+            return error
+        c = load(w)
+        c.character += <uint32_t>count_characters(text, stop, region_end)
+        buf = w.text
+        starts = w.starts
+        ends = w.ends
+        index = w.index
+        i = region_end
+        floor = i
+        stop = size
+        check.at = i
+        check.n_directs = w.n_directs
+        check.c = c
+
+
+cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
+    if w.want_spans or w.want_words:
+        return scan_text(w, text, size, True)
+    return scan_text(w, text, size, False)
+
+
+cdef extern from *:
+    """
+    #include "utf8.h"
+    #if defined(HT_UTF8_SIMD)
+    #define HT_UTF8_KERNEL ht_utf8_valid
+    #else
+    #define HT_UTF8_KERNEL NULL
+    #endif
+    """
+    valid_fn HT_UTF8_KERNEL
+
+cdef Kernels _kernels
+_kernels.utf8_valid = HT_UTF8_KERNEL
+_kernels.scan = scan
+_kernels.flush = flush
+_kernels.hash_key = ht_hash_key
+_kernels.hash_long = ht_hash_long
+
+
+def kernels():
+    """Address of this tier's Kernels struct, for the engine."""
+    return <size_t>&_kernels

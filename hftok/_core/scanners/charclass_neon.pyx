@@ -1,0 +1,3 @@
+"""The character-class scanner, neon tier (see charclass_body.pxi)."""
+
+include "charclass_body.pxi"

@@ -1,0 +1,33 @@
+/* Memory for tables and large outputs: aligned, and on huge pages where the system has them on request. */
+#ifndef HFTOK_MEMORY_H
+#define HFTOK_MEMORY_H
+#include <stdint.h>
+#include <stdlib.h>
+#if defined(_MSC_VER)
+#include <malloc.h>
+static __inline void *ht_aligned(size_t size) { return _aligned_malloc(size, 64); }
+static __inline void ht_aligned_free(void *p) { _aligned_free(p); }
+static __inline void ht_huge(void *p, size_t size) { (void)p; (void)size; }
+#else
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+/* Tables of 2 MiB and more are aligned to huge pages. */
+static inline void *ht_aligned(size_t size) {
+    void *p = NULL;
+    const size_t align = size >= ((size_t)2 << 20) ? ((size_t)2 << 20) : 64;
+    return posix_memalign(&p, align, size) == 0 ? p : NULL;
+}
+static inline void ht_aligned_free(void *p) { free(p); }
+/* Ask for huge pages in the whole pages of 2 MiB inside [p, p + size); to be called before they are first touched. */
+static inline void ht_huge(void *p, size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t huge = (uintptr_t)2 << 20;
+    const uintptr_t first = ((uintptr_t)p + huge - 1) & ~(huge - 1), last = ((uintptr_t)p + size) & ~(huge - 1);
+    if (last > first) (void)madvise((void *)first, (size_t)(last - first), MADV_HUGEPAGE);
+#else
+    (void)p; (void)size;
+#endif
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+/* One pointer, set once, read by many threads: a page made on demand is published with release order and read with
+ * acquire order. Of two threads that make the same page, the first to publish wins. */
+#ifndef HFTOK_PUBLISH_H
+#define HFTOK_PUBLISH_H
+#include <stddef.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+static __forceinline void *ht_acquire(void *volatile *slot) { void *p = *slot; _ReadWriteBarrier(); return p; }
+static __forceinline void *ht_publish(void *volatile *slot, void *p) {
+    void *old = _InterlockedCompareExchangePointer(slot, p, NULL);
+    return old ? old : p;
+}
+#else
+static inline void *ht_acquire(void **slot) { return __atomic_load_n(slot, __ATOMIC_ACQUIRE); }
+/* Returns what the slot holds afterwards: p, or what another thread put there first. */
+static inline void *ht_publish(void **slot, void *p) {
+    void *old = NULL;
+    return __atomic_compare_exchange_n(slot, &old, p, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? p : old;
+}
+#endif
+#endif

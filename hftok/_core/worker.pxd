@@ -1,0 +1,179 @@
+# What one thread owns while it encodes, and the character tables that all threads share. See worker.pyx.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from hftok._core.chunk_cache cimport ChunkCache, Value, hash_key_fn, hash_long_fn, ht_key
+
+cdef extern from "block.h":
+    ctypedef struct ht_ascii:
+        uint8_t cls[128]
+        uint8_t map[128]
+        uint8_t columns[6][16]
+        int32_t map_kind
+        int32_t two_runs
+        int32_t any_first
+        int32_t high_second
+    enum:
+        HT_RUN0
+        HT_RUN1
+        HT_ISOLATE
+        HT_SPECIAL
+        HT_FIRST
+        HT_SECOND
+
+cdef enum:
+    # What a code point does to the chunks (CharEntry.action).
+    ACT_SEPARATOR = 0        # ends a chunk and is dropped
+    ACT_RUN1 = 1             # belongs to a run of class 1, 2 or 3: a chunk is a run of one class
+    ACT_RUN2 = 2
+    ACT_RUN3 = 3
+    ACT_ISOLATE = 4          # a chunk of its own
+    ACT_KNOWN = 7            # the same, with one token: `bytes` is its id; the text is the raw code point
+    ACT_DROP = 5             # vanishes without a trace
+    ACT_ESCAPE = 6           # its effect depends on its neighbours: the text around it goes to the exact path
+    ACT_UNFINISHED = 8       # flag on a run class: `bytes` is the raw code point; the model's side finishes normalizing it
+
+    BATCH = 128              # chunks looked up at once
+    PAGES = 0x1100
+
+cdef enum:
+    KNOWN = 0x80000000       # flag in a chunk's end: the rest is the id of its only token
+    KNOWN_SIZE = 0x7FFFFFFF
+
+cdef enum:
+    SCAN_OK = 0
+    SCAN_NO_MEMORY = 1
+    SCAN_MISSING_UNK = 2
+    SCAN_FULL = 3            # enough tokens: the rest of the document was not looked at
+    SCAN_TOO_LONG = 4        # a pre-token or text of 4 GiB or more
+
+cdef enum:
+    MATCH_NONE = 0
+    MATCH_REFUSED = 1        # an added token's text, but not as a token (single_word, encode_special_tokens)
+    MATCH_TOKEN = 2
+
+cdef struct CharEntry:
+    uint8_t action
+    uint8_t size             # bytes that it becomes, 0..4
+    uint16_t reserved
+    uint8_t bytes[4]
+
+cdef struct CharTables
+ctypedef CharEntry *(*page_fn)(CharTables *tables, uint32_t page) noexcept nogil
+
+cdef struct CharTables:
+    ht_ascii ascii
+    void *pages[PAGES]       # CharEntry[256] each, made when first asked for
+    uint8_t first[256]       # bytes that begin a raw added token
+    int32_t high_first       # one of them is not ASCII
+    page_fn make_page        # NULL on failure
+    void *context            # for make_page
+
+cdef struct Mark:
+    int64_t chunk            # chunks of the documents so far
+    int64_t row              # number of the document
+
+cdef struct Direct:
+    # A chunk whose id is known (an added token): queued beside the chunks, which hold an empty span for it.
+    uint32_t id
+    uint32_t start           # characters of the document
+    uint32_t end
+
+cdef struct Hit:
+    uint32_t id
+    int64_t start            # bytes, blanks that the token takes with it included
+    int64_t end
+    int64_t resume           # where the search goes on (the end without the blanks)
+
+cdef struct Worker
+ctypedef int (*scan_fn)(Worker *w, const uint8_t *text, int64_t size) noexcept nogil
+ctypedef int (*flush_fn)(Worker *w) noexcept nogil
+# A chunk that is not in its home bucket: emit its tokens.
+ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil
+# An added token at text[at:]? Fills hit; `floor` is the end of the previous one.
+ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
+# The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
+ctypedef int (*region_fn)(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil
+
+ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
+
+cdef struct Kernels:
+    valid_fn utf8_valid      # NULL: no better than byte by byte
+    scan_fn scan
+    flush_fn flush
+    hash_key_fn hash_key
+    hash_long_fn hash_long
+
+cdef struct Worker:
+    const Kernels *kernels
+    CharTables *tables
+    ChunkCache cache
+    # Chunk text: normalized bytes of the chunks that are not looked up yet, and per byte the character it came from.
+    uint8_t *text
+    uint32_t *index
+    int64_t used
+    int64_t capacity
+    # Chunks: [starts, ends) in text, or ends = KNOWN | id. n_starts == n_ends + 1 while a chunk is open.
+    uint32_t *starts
+    uint32_t *ends
+    int64_t n_starts
+    int64_t n_ends
+    int64_t chunk_capacity
+    Direct *directs
+    int64_t n_directs
+    int64_t direct_capacity
+    int64_t next_direct      # flush: the next one to be emitted
+    Mark *marks
+    int64_t n_marks
+    int64_t mark_capacity
+    # The document being scanned.
+    uint32_t run             # class of the open chunk, 0 = none
+    uint32_t character       # index of the next character
+    int64_t first_chunk      # its first chunk that is still in `starts`
+    int64_t flushed_chunks   # its chunks that were flushed already
+    int64_t limit            # stop after this many chunks (every chunk has at least one token); 0 = all
+    int hold                 # do not flush inside the document
+    int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
+    # Output.
+    uint32_t *ids
+    uint32_t *spans          # 2 per token (characters), where wanted
+    int32_t *words           # 1 per token, where wanted
+    int64_t n_ids
+    int64_t id_capacity
+    int64_t expected         # a guess at the tokens of the call
+    int64_t *row_ends        # per document: n_ids after it
+    int32_t word             # number of the next chunk in its document
+    int32_t row_begun        # the document's prefix is written
+    int want_spans
+    int want_words
+    # Tokens written around every document.
+    const uint32_t *prefix
+    int64_t n_prefix
+    const uint32_t *suffix
+    int64_t n_suffix
+    # Callbacks into the engine.
+    miss_fn miss
+    match_fn match
+    const void *matcher      # for match
+    region_fn region
+    void *context            # the engine's own per-worker state, for miss and region
+    int64_t lookups          # chunks looked up, ...
+    int64_t beyond           # ... of these not in their home bucket, ...
+    int64_t misses           # ... and of these given to the model
+    int error
+    ht_key keys[BATCH + 4]
+    uint32_t places[BATCH + 4]
+
+cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cache_budget) noexcept nogil
+cdef void worker_free(Worker *w) noexcept nogil
+cdef void worker_reset(Worker *w) noexcept nogil
+cdef int worker_room(Worker *w, int64_t bytes, int64_t chunks) noexcept nogil    # text and chunks
+cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
+cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
+cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
+cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends
+cdef inline bint is_separator(const CharTables *t, uint8_t byte) noexcept nogil:
+    """Whether an ASCII byte ends a chunk and is dropped."""
+    return byte < 128 and (t.ascii.cls[byte] & (HT_RUN0 | HT_RUN1 | HT_ISOLATE | HT_SPECIAL)) == 0
+
+
+cdef const CharEntry *char_entry(CharTables *tables, uint32_t cp) noexcept nogil
