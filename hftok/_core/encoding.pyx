@@ -7,6 +7,7 @@ Rule of the reference: tokenizer/encoding.rs for every answer, bindings encoding
 reference panics (a stride that is too large, a sequence range outside the tokens) there is a ValueError, and the
 Encoding stays as it was. Where several sequence ranges hold a token the reference answers with a random one; here the
 lowest sequence answers.
+Without the GIL each method holds the Encoding's own lock (critical_section; nothing where there is a GIL).
 Left to others: special tokens, templates and padding of batches (post_process.pyx), the pickled form (encoding_state.pyx).
 """
 cimport cython
@@ -200,23 +201,25 @@ cdef int encoding_set_overflowing(Encoding e, list overflowing) except -1:
 
 cdef Encoding encoding_copy(Encoding e):
     # Blocks, the token list and the overflowing Encodings are never written after they are made: all are shared.
-    cdef Encoding c = new_encoding(e.n)
-    block_keep(e.rows)
-    block_keep(e.spans)
-    c.rows = e.rows
-    c.spans = e.spans
-    c.id_column = e.id_column
-    c.type_id_column = e.type_id_column
-    c.special_column = e.special_column
-    c.attention_column = e.attention_column
-    c.offset_pairs = e.offset_pairs
-    c.word_column = e.word_column
-    c.token_list = e.token_list
-    c.overflow = e.overflow
-    c.source = e.source
-    c.key = e.key
-    c.lazy = e.lazy
-    copy_ranges(c, e, 0)
+    cdef Encoding c = new_encoding(0)
+    with cython.critical_section(e):
+        c.n = e.n
+        block_keep(e.rows)
+        block_keep(e.spans)
+        c.rows = e.rows
+        c.spans = e.spans
+        c.id_column = e.id_column
+        c.type_id_column = e.type_id_column
+        c.special_column = e.special_column
+        c.attention_column = e.attention_column
+        c.offset_pairs = e.offset_pairs
+        c.word_column = e.word_column
+        c.token_list = e.token_list
+        c.overflow = e.overflow
+        c.source = e.source
+        c.key = e.key
+        c.lazy = e.lazy
+        copy_ranges(c, e, 0)
     return c
 
 
@@ -638,9 +641,11 @@ cdef class Encoding:
     def __len__(self):
         return self.n
 
+    @cython.critical_section
     def __copy__(self):
         return encoding_copy(self)
 
+    @cython.critical_section
     def __deepcopy__(self, memo):
         return encoding_copy(self)
 
@@ -653,22 +658,26 @@ cdef class Encoding:
     # --- properties ---
 
     @property
+    @cython.critical_section
     def ids(self):
         """The ids, list[int]: what a model takes as input."""
         return column_list(self.id_column, self.n)
 
     @property
+    @cython.critical_section
     def type_ids(self):
         """The segment of each token, list[int]; how the parts of a pair are told apart by BERT-like models."""
         return column_list(self.type_id_column, self.n)
 
     @property
+    @cython.critical_section
     def tokens(self):
         """The strings of the ids, list[str]."""
         self.materialize(LAZY_TOKENS)
         return self.token_list[:]
 
     @property
+    @cython.critical_section
     def offsets(self):
         """Where each token comes from, list[tuple[int, int]]: first and last + 1 character of the input sequence it
         belongs to; (0, 0) for special and padding tokens."""
@@ -678,16 +687,19 @@ cdef class Encoding:
         return list_of_pairs(self.offset_pairs, self.n)
 
     @property
+    @cython.critical_section
     def attention_mask(self):
         """1 for tokens, 0 for padding, list[int]."""
         return column_list(self.attention_column, self.n)
 
     @property
+    @cython.critical_section
     def special_tokens_mask(self):
         """1 for tokens that the post-processor or the padding added, list[int]."""
         return column_list(self.special_column, self.n)
 
     @property
+    @cython.critical_section
     def word_ids(self):
         """The word of each token, list[int | None]; None for tokens that come from no word."""
         self.materialize(LAZY_SPANS)
@@ -696,12 +708,14 @@ cdef class Encoding:
         return list_of_optional(self.word_column, self.n)
 
     @property
+    @cython.critical_section
     def words(self):
         """Deprecated name of `word_ids`."""
         PyErr_WarnEx(DeprecationWarning, b"Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.", 1)
         return self.word_ids
 
     @property
+    @cython.critical_section
     def sequence_ids(self):
         """The input sequence of each token, list[int | None]: 0 or 1, None for special tokens.
 
@@ -728,11 +742,13 @@ cdef class Encoding:
         return result
 
     @property
+    @cython.critical_section
     def n_sequences(self):
         """The number of input sequences in this Encoding, int."""
         return self.n_ranges if self.n_ranges else 1
 
     @property
+    @cython.critical_section
     def overflowing(self):
         """The further pieces of a truncated input, list[Encoding]. They are copies."""
         cdef Encoding piece
@@ -742,6 +758,7 @@ cdef class Encoding:
 
     # --- look-ups ---
 
+    @cython.critical_section
     def word_to_tokens(self, word_index, sequence_index=0):
         """The tokens of a word of an input sequence: (first token, last token + 1), or None.
 
@@ -754,6 +771,7 @@ cdef class Encoding:
             return None
         return first, last + 1
 
+    @cython.critical_section
     def word_to_chars(self, word_index, sequence_index=0):
         """The characters of a word of an input sequence: (first, last + 1), or None. Errors as `word_to_tokens`."""
         cdef Py_ssize_t first, last
@@ -764,11 +782,13 @@ cdef class Encoding:
             return 0, 0
         return self.offset_pairs[2 * first], self.offset_pairs[2 * last + 1]
 
+    @cython.critical_section
     def token_to_sequence(self, token_index):
         """The input sequence that holds a token: 0 or 1, or None for special tokens. Errors as `word_to_tokens`."""
         cdef uint64_t sequence
         return sequence if sequence_of(self, usize_argument(token_index, "token_index"), &sequence) else None
 
+    @cython.critical_section
     def token_to_chars(self, token_index):
         """The characters of a token in its input sequence: (first, last + 1), or None. Errors as `word_to_tokens`."""
         cdef uint64_t token = usize_argument(token_index, "token_index")
@@ -780,17 +800,20 @@ cdef class Encoding:
             return 0, 0
         return self.offset_pairs[2 * token], self.offset_pairs[2 * token + 1]
 
+    @cython.critical_section
     def token_to_word(self, token_index):
         """The word of its input sequence that holds a token, or None. Errors as `word_to_tokens`."""
         cdef int64_t word = word_of(self, usize_argument(token_index, "token_index"))
         return None if word < 0 else word
 
+    @cython.critical_section
     def char_to_token(self, char_pos, sequence_index=0):
         """The first token that holds a character of an input sequence, or None. Errors as `word_to_tokens`."""
         cdef uint64_t position = usize_argument(char_pos, "char_pos")
         cdef Py_ssize_t token = token_at(self, position, usize_argument(sequence_index, "sequence_index"))
         return None if token < 0 else token
 
+    @cython.critical_section
     def char_to_word(self, char_pos, sequence_index=0):
         """The word that holds a character of an input sequence, or None. Errors as `word_to_tokens`."""
         cdef uint64_t position = usize_argument(char_pos, "char_pos")
@@ -820,8 +843,10 @@ cdef class Encoding:
         except BaseException as error:
             error.add_note("while processing 'encodings'")
             raise
+        parts = [encoding_copy(<Encoding>part) for part in parts]
         return encoding_merge(parts, bool_argument(growing_offsets, "growing_offsets"))
 
+    @cython.critical_section
     def set_sequence_id(self, sequence_id):
         """Say that all tokens belong to the given input sequence.
 
@@ -830,6 +855,7 @@ cdef class Encoding:
         """
         encoding_set_range(self, usize_argument(sequence_id, "sequence_id"), 0, <uint64_t>self.n)
 
+    @cython.critical_section
     def pad(self, length, **kwargs):
         """Pad to `length` tokens, overflowing pieces included; what is longer stays.
 
@@ -867,6 +893,7 @@ cdef class Encoding:
                 print(f"Ignored unknown kwarg option {key}")
         self.become(encoding_padded(self, size, pad_id, pad_type_id, pad_token, left))
 
+    @cython.critical_section
     def truncate(self, max_length, stride=0, direction="right"):
         """Cut to `max_length` tokens; the rest goes to `overflowing`, in pieces of at most `max_length` tokens that
         each repeat `stride` tokens of the piece before. `direction` is the side that is cut. Which tokens belong to
