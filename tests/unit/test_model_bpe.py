@@ -127,10 +127,7 @@ def test_stale_entry_that_the_reference_still_applies():
         for n in range(1, 7):
             for letters in itertools.product("ab", repeat=n):
                 word = "".join(letters)
-                assert same_tokens(answer_of_kernel(ours, word), answer_of_reference(theirs, word), True), (
-                    merges,
-                    word,
-                )
+                assert same_tokens(answer_of_kernel(ours, word), answer_of_reference(theirs, word), True), (merges, word)
 
 
 @settings(max_examples=100, deadline=None)
@@ -227,16 +224,8 @@ def test_lines_are_read_as_in_a_merges_file():
     assert by_line.merges == by_pair.merges == pairs
     assert answer_of_kernel(by_line, "abaab") == answer_of_kernel(by_pair, "abaab")
     assert BPEModel(vocab, ["a "]).merges == [("a", "")]
-    for lines, number in [
-        (["a b", "#version", "a  b"], 2),
-        (["ab"], 1),
-        (["a b c"], 1),
-        ([""], 1),
-        (["x y", "a b", "ab"], 3),
-    ]:
-        with pytest.raises(
-            Exception, match=f"^Error while initializing BPE: Merges text file invalid at line {number}$"
-        ):
+    for lines, number in [(["a b", "#version", "a  b"], 2), (["ab"], 1), (["a b c"], 1), ([""], 1), (["x y", "a b", "ab"], 3)]:
+        with pytest.raises(Exception, match=f"^Error while initializing BPE: Merges text file invalid at line {number}$"):
             BPEModel(vocab, lines)
 
 
@@ -286,18 +275,13 @@ def test_largest_ids():
 
 def test_missing_unk():
     ours, theirs = BPEModel({"a": 0}, [], unk_token="u"), reference.BPE({"a": 0}, [], unk_token="u")
-    assert (
-        answer_of_kernel(ours, "ab") == answer_of_reference(theirs, "ab") == "Unk token `u` not found in the vocabulary"
-    )
+    assert answer_of_kernel(ours, "ab") == answer_of_reference(theirs, "ab") == "Unk token `u` not found in the vocabulary"
     assert answer_of_kernel(ours, "aa") == answer_of_reference(theirs, "aa")
 
 
 # --- dropout -----------------------------------------------------------------------------------------------------------
 
-DROPPING = (
-    {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5, "aba": 6},
-    [("a", "b"), ("b", "c"), ("ab", "c"), ("ab", "a")],
-)
+DROPPING = ({"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5, "aba": 6}, [("a", "b"), ("b", "c"), ("ab", "c"), ("ab", "a")])
 
 
 def outcomes(tokenize, word, n):
@@ -414,11 +398,7 @@ def test_bytes_and_byte_level_text_agree(ignore_merges):
     chars = byte_chars()
     rng = random.Random(5)
     for _ in range(1500):
-        raw = bytes(
-            rng.choices(
-                b" abcde\xe6\xbc\xa2\xc3\xa9\x00\xff", k=rng.choice([0, 1, 2, 3, 5, 8, 13, 30, 63, 64, 65, 200])
-            )
-        )
+        raw = bytes(rng.choices(b" abcde\xe6\xbc\xa2\xc3\xa9\x00\xff", k=rng.choice([0, 1, 2, 3, 5, 8, 13, 30, 63, 64, 65, 200])))
         text = "".join(chars[b] for b in raw)
         expected = answer_of_reference(theirs, text)
         assert answer_of_kernel(model, text) == expected

@@ -77,11 +77,7 @@ def test_unknown_pieces_are_fused_and_looked_up():
         ours, theirs = UnigramModel(pieces, 0, byte_fallback), reference.Unigram(pieces, 0, byte_fallback)
         for word in ["xx", "xxx", "axxa", "éé", "aé<unk>x", "<unk>", "<unk><unk>", "é漢", "漢"]:
             assert answer_of_kernel(ours, word) == answer_of_reference(theirs, word)
-    assert UnigramModel(pieces, 0).tokenize_str("axxa")[1] == (
-        1,
-        "xx",
-        (1, 3),
-    )  # unknown + unknown beats the piece "xx"
+    assert UnigramModel(pieces, 0).tokenize_str("axxa")[1] == (1, "xx", (1, 3))  # unknown + unknown beats the piece "xx"
 
 
 def test_errors_of_construction():
@@ -164,16 +160,7 @@ def test_many_equal_pieces():
 
 # --- sampling ----------------------------------------------------------------------------------------------------------
 
-SAMPLED = [
-    ("<unk>", -3.0),
-    ("a", -1.0),
-    ("b", -1.2),
-    ("c", -2.0),
-    ("ab", -1.5),
-    ("bc", -2.2),
-    ("abc", -2.9),
-    ("ca", -2.4),
-]
+SAMPLED = [("<unk>", -3.0), ("a", -1.0), ("b", -1.2), ("c", -2.0), ("ab", -1.5), ("bc", -2.2), ("abc", -2.9), ("ca", -2.4)]
 TIES = [("<unk>", -3.0)] + [(s, -float(len(s))) for s in ["a", "b", "ab", "ba", "aa", "bb", "aab", "bab", "abab"]]
 
 
@@ -263,10 +250,7 @@ def test_sampling_without_an_unk_id():
     # Any piece asks for the unk id when a path is drawn; a word without a path has no piece.
     pieces = [("a", 0.0)]
     for nbest_size in (1, 2):
-        ours, theirs = (
-            UnigramModel(pieces, None, False, 1.0, nbest_size),
-            reference.Unigram(pieces, None, False, 1.0, nbest_size),
-        )
+        ours, theirs = UnigramModel(pieces, None, False, 1.0, nbest_size), reference.Unigram(pieces, None, False, 1.0, nbest_size)
         for word in ["a", "aa", "ax", "x", "xa"]:
             assert answer_of_kernel(ours, word) == answer_of_reference(theirs, word)
 
