@@ -203,13 +203,45 @@ def _hash_of(content: str) -> int:
     return -2 if signed == -1 else signed
 
 
+def special_tokens_argument(value: Any) -> tuple[AddedToken, ...]:
+    """Special tokens as copies. As the reference does, an AddedToken that was passed becomes special itself."""
+    if not isinstance(value, list):
+        raise not_instance(value, "list")
+    tokens = []
+    for item in value:
+        if isinstance(item, str):
+            tokens.append(AddedToken._of(string(item), special=True)._copy())
+        elif isinstance(item, AddedToken):
+            item.special = True
+            tokens.append(item._copy())
+        else:
+            raise TypeError("special_tokens must be a List[Union[str, AddedToken]]")
+    return tuple(tokens)
+
+
 _FIELDS = (Field("content", json_string), *(Field(name, json_boolean) for name in (*_FLAGS, "special")))
 
 
 def read_added_token(value: Any, *, as_array: bool = True) -> AddedToken:
     """A JSON object with all six fields; raises FormError."""
-    fields = struct(value, "AddedToken", _FIELDS, as_array=as_array)
-    token = AddedToken(fields["content"])
+    fields = _all_fields(value) or struct(value, "AddedToken", _FIELDS, as_array=as_array)
+    token: AddedToken = AddedToken.__new__(AddedToken)
+    token._content = fields["content"]
     token._special = fields["special"]
-    token._flags = {name: fields[name] for name in _FLAGS}
+    token._flags = {
+        "single_word": fields["single_word"],
+        "lstrip": fields["lstrip"],
+        "rstrip": fields["rstrip"],
+        "normalized": fields["normalized"],
+    }
     return token
+
+
+def _all_fields(value: Any) -> dict[str, Any] | None:
+    """The value itself where it is an object in the usual form (there may be thousands)."""
+    if type(value) is dict and type(value.get("content")) is str:
+        get = value.get
+        flags = type(get("single_word")), type(get("lstrip")), type(get("rstrip")), type(get("normalized"))
+        if flags == (bool, bool, bool, bool) and type(get("special")) is bool:
+            return value
+    return None

@@ -1,16 +1,15 @@
 """Arguments of the public classes: what is accepted, converted how, refused with which error.
 
-The rules are those of the reference's bindings (crate pyo3's FromPyObject): a flag must be a bool, not an int; an integer
-may be anything with `__index__`, and an OverflowError tells that it does not fit; a list of strings may be any sequence but a
-string. Messages are pyo3's, a note names the argument.
+The rules are those of the reference's bindings (crate pyo3's FromPyObject): a flag must be a bool, not an int; an
+integer may be anything with `__index__`, and an OverflowError tells that it does not fit; a list of strings may be any
+sequence but a string. Messages are pyo3's, a note names the argument.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ __all__ = [
     "choice",
     "decimal",
     "exact",
-    "file_name",
     "naming",
     "optional",
     "pair_of",
@@ -41,14 +39,20 @@ B = TypeVar("B")
 Converter = Callable[[Any], T]
 
 
-@contextmanager
-def naming(name: str) -> Iterator[None]:
+class naming:  # noqa: N801 (reads as a statement: `with naming("length"):`)
     """Adds the argument's name, as a note, to the error of a conversion."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        error.add_note(f"(argument `{name}`)")
-        raise
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (TypeError, ValueError, OverflowError)):
+            error.add_note(f"(argument `{self.name}`)")
 
 
 def not_instance(value: Any, expected: str) -> TypeError:
@@ -117,7 +121,7 @@ def uint32(value: Any) -> int:
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
     if not 0 <= number < 1 << 32:
-        raise OverflowError("out of range integral type conversion attempt")
+        raise OverflowError("out of range integral type conversion attempted")
     return number
 
 
@@ -169,11 +173,8 @@ def vocabulary(value: Any) -> dict[str, int]:
     """A dict of strings to ids below 2^32, copied."""
     if not isinstance(value, dict):
         raise not_instance(value, "dict")
-    if first_bad_id(value) is None and set(map(type, value)) <= {str}:
-        "".join(value).encode()  # a lone surrogate is a UnicodeEncodeError
-        return dict(value)
+    vocab = dict(value)
+    if first_bad_id(vocab) is None and set(map(type, vocab)) <= {str}:
+        "".join(vocab).encode()  # a lone surrogate is a UnicodeEncodeError
+        return vocab
     return {string(token): uint32(id_) for token, id_ in value.items()}
-
-
-def file_name(value: Any) -> str:
-    return string(value)

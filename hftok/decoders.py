@@ -1,12 +1,14 @@
-"""Decoders: how tokens become text again. Descriptions only; the kernels are in `hftok._core.decoders`."""
+"""Decoders: how tokens become text again. The kernels are in `hftok._core.decoders`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from hftok._core.decode_stream import DecodeStream
+from hftok._core.decoders import DecoderProgram
 from hftok.arguments import boolean, character, sequence_of, string, uint64
-from hftok.component import Attribute, Cell, Component, Description, items_of, unit_reader
-from hftok.json_forms import Field, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.component import Attribute, Cell, Component, Description, items_of
+from hftok.json_forms import Field, FormError, Reader, plain, sequence, struct, tagged_type, unit_variant, untagged
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
@@ -14,9 +16,6 @@ from hftok.json_forms import uint64 as json_uint64
 from hftok.patterns import Regex, pattern_argument, pattern_tree, read_pattern
 from hftok.pre_tokenizers import metaspace_tree, prepend_scheme_argument, read_byte_level, read_metaspace
 from hftok.representation import Struct, Tree
-
-if TYPE_CHECKING:
-    from hftok._core.decode_stream import DecodeStream
 
 __all__ = [
     "CTC",
@@ -34,12 +33,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "DecodeStream":
-        from hftok._core.decode_stream import DecodeStream
-
-        return DecodeStream
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_texts = sequence_of(string)
 
 
 class Decoder(Component):
@@ -54,17 +48,13 @@ class Decoder(Component):
 
         It cannot be saved, pickled or put into a `Sequence`.
         """
-        return Decoder._of_description(Description(Decoder, {"custom": decoder}))
+        made: Decoder = Decoder._of_description(Description(Decoder, {"custom": decoder}))
+        return made
 
     def decode(self, tokens: list[str]) -> str:
         """The text of a list of tokens."""
-        result: str = self._compiled().decode(sequence_of(string)(tokens))
-        return result
-
-    def _compiled(self) -> Any:
-        from hftok._core.decoders import DecoderProgram
-
-        return self._program(DecoderProgram)
+        program: DecoderProgram = self._program(DecoderProgram)
+        return program.decode(_texts(tokens))
 
     @classmethod
     def _of_description(cls, description: Description) -> Any:
@@ -264,6 +254,23 @@ def _with_fields(kind: type[Decoder], *fields: Field) -> Any:
     return read
 
 
+def _named(kind: type[Decoder]) -> Any:
+    """A struct of which "type" is all, and a plain string (crate monostate)."""
+
+    def read_name(value: Any) -> str:
+        if value != kind.__name__:
+            raise FormError(f'invalid value, expected string "{kind.__name__}"')
+        return kind.__name__
+
+    fields = (Field("type", read_name),)
+
+    def read(value: Any) -> Description:
+        struct(value, kind.__name__, fields)
+        return Description(kind, {})
+
+    return read
+
+
 def _byte_level(value: Any) -> Description:
     return Description(ByteLevel, read_byte_level(value))
 
@@ -282,7 +289,7 @@ def _replace(value: Any) -> Description:
     return Description(Replace, {"_pattern": fields["pattern"], "_content": fields["content"]})
 
 
-_READERS = {
+_READERS: dict[str, Reader[Description]] = {
     "BPEDecoder": _with_fields(BPEDecoder, Field("suffix", json_string)),
     "ByteLevel": _byte_level,
     "WordPiece": _with_fields(WordPiece, Field("prefix", json_string), Field("cleanup", json_boolean)),
@@ -292,11 +299,11 @@ _READERS = {
     ),
     "Sequence": _sequence,
     "Replace": _replace,
-    "Fuse": unit_reader(Fuse),
+    "Fuse": _named(Fuse),
     "Strip": _with_fields(
         Strip, Field("content", json_character), Field("start", json_uint64), Field("stop", json_uint64)
     ),
-    "ByteFallback": unit_reader(ByteFallback),
+    "ByteFallback": _named(ByteFallback),
 }
 _read_type = unit_variant(*_READERS)
 

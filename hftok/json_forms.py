@@ -1,10 +1,10 @@
 """Forms of JSON values: which value is read as what.
 
-A small counterpart of serde, whose derived readers decide what the reference accepts in a tokenizer.json: a struct is an
-object with (at least) its fields, each once, or an array of all of them in order; an optional field may be absent or null; a
-unit variant is its name, or `{name: null}`; an integer has no point and fits; the first matching form of several wins
-(serde 1.0: serde/src/private/de.rs, serde_derive/src/de/; serde_json/src/de.rs). A reader is a function of one value that
-returns the value read or raises `FormError`.
+A small counterpart of serde, whose derived readers decide what the reference accepts in a tokenizer.json: a struct is
+an object with (at least) its fields, each once, or an array of all of them in order; an optional field may be absent or
+null; a unit variant is its name, or `{name: null}`; an integer has no point and fits; the first matching form of
+several wins (serde 1.0: serde/src/private/de.rs, serde_derive/src/de/; serde_json/src/de.rs). A reader is a function of
+one value that returns the value read or raises `FormError`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from hftok._core.json import RepeatedKeys
 __all__ = [
     "Field",
     "FormError",
+    "FormPanic",
     "boolean",
     "character",
     "number",
@@ -42,6 +43,10 @@ _REQUIRED: Any = object()
 
 class FormError(Exception):
     """The value has another form; the message says which was found and which expected."""
+
+
+class FormPanic(FormError):
+    """A form at which the reference panics: it tries no other."""
 
 
 class Field(NamedTuple):
@@ -146,14 +151,14 @@ def text_and_id(value: Any) -> tuple[str, int]:
     return string(value[0]), uint32(value[1])
 
 
-def unit_variant(*names: str) -> Reader[str]:
-    """One of the names, as a string or as `{name: null}`."""
+def unit_variant(*names: str, flattened: bool = False) -> Reader[str]:
+    """One of the names, as a string or as `{name: null}`; in a flattened struct also `{name: {}}`."""
 
     def read_variant(value: Any) -> str:
         name = value
         if isinstance(value, dict) and len(value) == 1 and not isinstance(value, RepeatedKeys):
             ((name, content),) = value.items()
-            if content is not None:
+            if content is not None and not (flattened and content == {}):
                 raise wrong_type(content, "unit")
         if not isinstance(name, str):
             raise wrong_type(value, "string or map")
@@ -188,7 +193,7 @@ def struct(value: Any, name: str, fields: Iterable[Field], *, as_array: bool = T
                 try:
                     result[field.name] = field.read(value[field.name])
                 except FormError as error:
-                    raise FormError(f"{field.name}: {error}") from None
+                    raise type(error)(f"{field.name}: {error}") from None
             elif field.default is not _REQUIRED:
                 result[field.name] = field.default
             elif getattr(field.read, "optional", False):
@@ -215,6 +220,8 @@ def untagged(value: Any, name: str, readers: Iterable[Reader[T]]) -> T:
     for read in readers:
         try:
             return read(value)
+        except FormPanic:
+            raise
         except FormError:
             continue
     kind = value.get("type") if isinstance(value, dict) else None

@@ -1,20 +1,13 @@
-"""Models: how a piece of text becomes tokens of a vocabulary. Descriptions only; the kernels are in `hftok._core.models`."""
+"""Models: how a piece of text becomes tokens of a vocabulary. The kernels are in `hftok._core.models`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
-from hftok._core.json import (
-    Float32,
-    JsonSyntaxError,
-    MergeError,
-    MergeIds,
-    dumps,
-    first_bad_id,
-    loads,
-    resolve_merges,
-)
+from hftok._core.json import Float32, MergeError, MergeIds, dumps, resolve_merges
 from hftok.arguments import (
     boolean,
     decimal,
@@ -29,11 +22,8 @@ from hftok.arguments import (
     vocabulary,
 )
 from hftok.component import Attribute, Cell, Component, Description
-from hftok.json_forms import FormError, number, option, tagged_type, unit_variant, untagged, wrong_type
-from hftok.json_forms import boolean as json_boolean
-from hftok.json_forms import string as json_string
-from hftok.json_forms import uint64 as json_uint64
-from hftok.representation import Struct, Tree, to_json
+from hftok.model_files import ModelError, os_error, read_bpe_files, read_vocab_json, read_vocab_txt
+from hftok.representation import Listing, Struct, Tree, to_json
 
 if TYPE_CHECKING:
     from hftok.trainers import Trainer
@@ -99,7 +89,7 @@ class Model(Component):
     def __init__(self) -> None:
         self._set_cells([Cell(BPE()._description())], many=False)
 
-    # ---- the public surface -------------------------------------------------------------------------------------------
+    # ---- the public surface ------------------------------------------------------------------------------------------
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The tokens of one piece of text.
@@ -149,7 +139,7 @@ class Model(Component):
                 with open(path, "wb") as stream:
                     stream.write(text.encode())
             except OSError as error:
-                raise Exception(_os_error(error)) from None
+                raise Exception(os_error(error)) from None
             paths.append(path)
         return paths
 
@@ -165,11 +155,17 @@ class Model(Component):
         }
         return kinds[self._description().kind]()
 
-    # ---- for the tokenizer and the trainers ---------------------------------------------------------------------------
+    # ---- for the tokenizer and the trainers --------------------------------------------------------------------------
 
     def _kernel(self) -> Any:
-        """The model kernel, made when first asked for and again after a change."""
-        return self._program(lambda spec: self._kind()._make_kernel(self._description().fields))
+        """The model kernel, made when first asked for, and after a change from the one before where that is quicker."""
+        fields = self._description().fields
+        before = self._program_for
+        if before is not None and before[0][0].kind is self._kind() and before[0][0] is not self._description():
+            changed = self._kind()._changed_options(before[0][0].fields, fields)
+            if changed is not None:
+                self._program_for = ([self._description()], before[1].replace(**changed))
+        return self._program(lambda spec: self._kind()._make_kernel(fields))
 
     def _kind(self) -> type[Model]:
         kind = self._description().kind
@@ -211,6 +207,11 @@ class Model(Component):
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
         raise NotImplementedError
 
+    @classmethod
+    def _changed_options(cls, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
+        """Which options are other ones; None where more than options is, or the kernel cannot take them over."""
+        return None
+
     def _files(self) -> list[tuple[str, str]]:
         raise NotImplementedError
 
@@ -220,6 +221,8 @@ class Model(Component):
 
     @classmethod
     def _read(cls, value: Any) -> Description:
+        from hftok.model_json import read_model
+
         return read_model(value)
 
 
@@ -287,8 +290,8 @@ class BPE(Model):
                 options[key] = convert(value)
         del options["cache_capacity"]
         try:
-            fields = _bpe_fields(vocab, merges, options)
-        except (MergeError, _ModelError) as error:
+            fields = bpe_fields(vocab, merges, options)
+        except (MergeError, ModelError) as error:
             raise Exception(f"Error while initializing BPE: {error}") from None
         self._set_cells([Cell(Description(BPE, fields))], many=False)
 
@@ -303,16 +306,16 @@ class BPE(Model):
             Exception: a file cannot be read, or is none.
         """
         try:
-            return _read_bpe_files(string(vocab), string(merges))
-        except _ModelError as error:
+            return read_bpe_files(string(vocab), string(merges))
+        except ModelError as error:
             raise Exception(f"Error while reading vocab & merges files: {error}") from None
 
     @classmethod
     def from_file(cls, vocab: str, merges: str, **kwargs: Unpack[Options]) -> BPE:
         """A BPE of a vocab.json and a merges.txt, with the options of the constructor."""
         try:
-            files = _read_bpe_files(string(vocab), string(merges))
-        except _ModelError as error:
+            files = read_bpe_files(string(vocab), string(merges))
+        except ModelError as error:
             raise Exception(f"Error while reading BPE files: {error}") from None
         return BPE(*files, **kwargs)
 
@@ -328,7 +331,7 @@ class BPE(Model):
         if "vocab" not in fields:
             return description.replace(**fields)
         merges = list(fields.pop("merges"))
-        return Description(BPE, _bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
+        return Description(BPE, bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
@@ -336,7 +339,7 @@ class BPE(Model):
 
         return BPEModel(
             fields["vocab"],
-            _merge_pairs(fields),
+            fields["merges"].rows,
             fields["dropout"],
             fields["unk_token"],
             fields["continuing_subword_prefix"],
@@ -345,6 +348,10 @@ class BPE(Model):
             fields["byte_fallback"],
             fields["ignore_merges"],
         )
+
+    @classmethod
+    def _changed_options(cls, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
+        return _options_that_differ(before, now, ("vocab", "merges"))
 
     def _files(self) -> list[tuple[str, str]]:
         fields = self._description().fields
@@ -365,7 +372,7 @@ class BPE(Model):
                 ("byte_fallback", fields["byte_fallback"]),
                 ("ignore_merges", fields["ignore_merges"]),
                 ("vocab", _by_id(fields["vocab"])),
-                ("merges", _merge_pairs(fields)),
+                ("merges", Listing(lambda: _merge_pairs(fields))),
             ),
         )
 
@@ -412,8 +419,8 @@ class Unigram(Model):
                 raise ValueError("`vocab` and `unk_id` must be both specified")
             pieces, unk, fallback = [("<unk>", 0.0)], 0, False
         try:
-            fields = _unigram_fields(pieces, unk, fallback)
-        except _ModelError as error:
+            fields = unigram_fields(pieces, unk, fallback)
+        except ModelError as error:
             raise Exception(f"Error while loading Unigram: {error}") from None
         self._create(**{**fields, "alpha": alpha, "nbest_size": nbest_size})
 
@@ -450,7 +457,13 @@ class Unigram(Model):
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
         from hftok._core.models.unigram import UnigramModel
 
-        return UnigramModel(fields["pieces"], fields["unk_id"], fields["byte_fallback"])
+        return UnigramModel(
+            fields["pieces"], fields["unk_id"], fields["byte_fallback"], fields["alpha"], fields["nbest_size"]
+        )
+
+    @classmethod
+    def _changed_options(cls, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
+        return _options_that_differ(before, now, ("pieces", "_ids", "unk_id", "byte_fallback"))
 
     def _files(self) -> list[tuple[str, str]]:
         return [("unigram.json", dumps(to_json(self._description().tree()), True))]
@@ -486,8 +499,8 @@ class WordLevel(Model):
         vocab = _vocab_argument(vocab)
         if isinstance(vocab, str):
             try:
-                vocab = _read_word_level(vocab)
-            except _ModelError as error:
+                vocab = read_vocab_json(vocab)
+            except ModelError as error:
                 raise Exception(str(error)) from None
         self._create(vocab=vocab or {}, unk_token="<unk>" if unk_token is None else unk_token)
 
@@ -499,8 +512,8 @@ class WordLevel(Model):
             Exception: the file cannot be read, or is none.
         """
         try:
-            return _read_word_level(string(vocab))
-        except _ModelError as error:
+            return read_vocab_json(string(vocab))
+        except ModelError as error:
             raise Exception(f"Error while reading WordLevel file: {error}") from None
 
     @classmethod
@@ -560,8 +573,8 @@ class WordPiece(Model):
                 print(f"Ignored unknown kwargs option {key}")
         if isinstance(vocab, str):
             try:
-                vocab = _read_word_piece(vocab)
-            except _ModelError as error:
+                vocab = read_vocab_txt(vocab)
+            except ModelError as error:
                 raise Exception(f"Error while initializing WordPiece: {error}") from None
         self._create(**options, vocab=vocab or {})
 
@@ -573,8 +586,8 @@ class WordPiece(Model):
             Exception: the file cannot be read.
         """
         try:
-            return _read_word_piece(string(vocab))
-        except _ModelError as error:
+            return read_vocab_txt(string(vocab))
+        except ModelError as error:
             raise Exception(f"Error while reading WordPiece file: {error}") from None
 
     @classmethod
@@ -610,8 +623,10 @@ class WordPiece(Model):
         )
 
 
-class _ModelError(Exception):
-    """A model cannot be made of what was given; the message is the reference's."""
+def _options_that_differ(before: dict[str, Any], now: dict[str, Any], fixed: tuple[str, ...]) -> dict[str, Any] | None:
+    if any(before[name] is not now[name] for name in fixed):
+        return None
+    return {name: value for name, value in now.items() if name not in fixed and value is not before[name]}
 
 
 # ---- fields ----------------------------------------------------------------------------------------------------------
@@ -620,19 +635,19 @@ class _ModelError(Exception):
 def _by_id(vocab: Vocab) -> Vocab:
     """The vocabulary in the order of its ids, one token an id."""
     ids = list(vocab.values())
-    if all(a < b for a, b in zip(ids, ids[1:], strict=False)):
+    if all(a < b for a, b in pairwise(ids)):
         return vocab
     reverse = {id_: token for token, id_ in vocab.items()}
     return {reverse[id_]: id_ for id_ in sorted(reverse)}
 
 
-def _bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | None, options: dict[str, Any]) -> Any:
+def bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | None, options: dict[str, Any]) -> Any:
     """Checks as BpeBuilder::build does, in its order; the merges are kept as ids (see MergeIds)."""
     dropout = options["dropout"]
     if dropout is not None and not 0.0 <= dropout <= 1.0:
-        raise _ModelError("Dropout should be between 0 and 1, inclusive")
+        raise ModelError("Dropout should be between 0 and 1, inclusive")
     if isinstance(vocab, str) and isinstance(merges, str):
-        vocab, merges = _read_bpe_files(vocab, merges)
+        vocab, merges = read_bpe_files(vocab, merges)
     assert not isinstance(vocab, str)
     assert not isinstance(merges, str)
     vocab = {} if vocab is None else vocab
@@ -643,22 +658,22 @@ def _bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | Non
     return {**options, "vocab": vocab, "merges": merges}
 
 
-def _merge_pairs(fields: dict[str, Any]) -> Merges:
+def _merge_pairs(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The merges as pairs of tokens (of the tokens that stand for their ids)."""
     rows = fields["merges"].rows
-    if not len(rows):
-        return []
-    reverse = {id_: token for token, id_ in fields["vocab"].items()}
-    get = reverse.__getitem__
-    return list(zip(map(get, rows[:, 0].tolist()), map(get, rows[:, 1].tolist()), strict=True))
+    if len(rows):
+        token = {id_: token for token, id_ in fields["vocab"].items()}
+        for start in range(0, len(rows), 1024):
+            for left, right, _ in rows[start : start + 1024].tolist():
+                yield token[left], token[right]
 
 
-def _unigram_fields(pieces: list[tuple[str, float]], unk_id: int | None, byte_fallback: bool) -> dict[str, Any]:
+def unigram_fields(pieces: list[tuple[str, float]], unk_id: int | None, byte_fallback: bool) -> dict[str, Any]:
     if unk_id is not None:
         if not pieces:
-            raise _ModelError("The vocabulary is empty but at least <unk> is needed")
+            raise ModelError("The vocabulary is empty but at least <unk> is needed")
         if unk_id >= len(pieces):
-            raise _ModelError("The `unk_id` is larger than vocabulary size")
+            raise ModelError("The `unk_id` is larger than vocabulary size")
     return {
         "pieces": pieces,
         "unk_id": unk_id,
@@ -705,7 +720,7 @@ def _vocab_argument(value: Any) -> Vocab | str | None:
         return string(value)
     try:
         return vocabulary(value)
-    except (TypeError, OverflowError) as error:
+    except (TypeError, OverflowError, UnicodeEncodeError) as error:
         # Whatever is wrong inside, the reference calls it a TypeError: neither of the two forms fits.
         raise TypeError(f"`vocab` must be a dict of str to int, or the path of a file: {error}") from None
 
@@ -746,225 +761,3 @@ class _Reversed:
 
 
 _REVERSED = _Reversed()
-
-
-# ---- files -----------------------------------------------------------------------------------------------------------
-
-# Rust's White_Space; Python's str.rstrip would take U+001C to U+001F too.
-_BLANKS = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-
-
-def _os_error(error: OSError) -> str:
-    return f"{os.strerror(error.errno)} (os error {error.errno})" if error.errno else str(error)
-
-
-def _read_text(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode()
-    except OSError as error:
-        raise _ModelError(_os_error(error)) from None
-    except UnicodeDecodeError:
-        raise _ModelError("stream did not contain valid UTF-8") from None
-    except ValueError as error:  # a NUL in the path
-        raise _ModelError(str(error)) from None
-
-
-def _lines(text: str) -> list[str]:
-    """Rust's BufRead::lines."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
-def _read_json(path: str) -> Any:
-    try:
-        return loads(_read_text(path))
-    except JsonSyntaxError as error:
-        raise _ModelError(str(error)) from None
-
-
-def _read_vocab_json(path: str) -> Vocab:
-    """Entries that are no numbers are left out; ids wrap at 2^32 (models/bpe/model.rs, models/wordlevel/mod.rs)."""
-    value = _read_json(path)
-    if not isinstance(value, dict):
-        raise _ModelError("Bad vocabulary json file")
-    if type(value) is dict and first_bad_id(value) is None:
-        return value
-    vocab = {}
-    for token, id_ in value.items():
-        if isinstance(id_, (int, float)) and not isinstance(id_, bool):
-            if isinstance(id_, float) or id_ < 0:
-                raise _ModelError("Bad vocabulary json file")
-            vocab[token] = id_ & 0xFFFFFFFF
-    return vocab
-
-
-def _read_merges(lines: list[str]) -> Merges:
-    """Lines with two tokens; those that start with "#version" are left out."""
-    merges = []
-    for number_, line in enumerate((line for line in lines if not line.startswith("#version")), 1):
-        parts = line.split(" ")
-        if len(parts) != 2:
-            raise _ModelError(f"Merges text file invalid at line {number_}")
-        merges.append((parts[0], parts[1]))
-    return merges
-
-
-def _read_bpe_files(vocab: str, merges: str) -> tuple[Vocab, Merges]:
-    return _read_vocab_json(vocab), _read_merges(_lines(_read_text(merges)))
-
-
-def _read_word_level(path: str) -> Vocab:
-    return _read_vocab_json(path)
-
-
-def _read_word_piece(path: str) -> Vocab:
-    return {line.rstrip(_BLANKS): number_ for number_, line in enumerate(_lines(_read_text(path)))}
-
-
-# ---- reading JSON (reference: models/mod.rs, models/*/serialization.rs) -----------------------------------------------
-
-
-def _json_vocab(value: Any) -> Vocab:
-    if not isinstance(value, dict):
-        raise wrong_type(value, "a map")
-    bad = first_bad_id(value)
-    if bad is not None:
-        raise FormError(f"vocab: the id of `{bad}` is {value[bad]!r}, expected u32")
-    return value if type(value) is dict else dict(value)
-
-
-def _json_merges(value: Any) -> Merges | MergeIds:
-    if isinstance(value, MergeIds):
-        return value
-    if isinstance(value, (list, tuple)):
-        if all(
-            isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) is type(item[1]) is str
-            for item in value
-        ):
-            return [(item[0], item[1]) for item in value]
-        if all(type(item) is str for item in value):
-            try:
-                return _read_merges(list(value))
-            except _ModelError as error:
-                raise FormError(str(error)) from None
-    raise FormError("data did not match any variant of untagged enum MergeType")
-
-
-def _model_object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise wrong_type(value, f"struct {name}")
-    return value
-
-
-def _optional(value: dict[str, Any], key: str, read: Any, default: Any) -> Any:
-    item = value.get(key)
-    return default if item is None else read(item)
-
-
-def _json_single(value: Any) -> float:
-    return single(number(value))
-
-
-def _read_bpe(value: Any) -> Description:
-    value = _model_object(value, "BPE")
-    options = {
-        "dropout": _optional(value, "dropout", _json_single, None),
-        "unk_token": _optional(value, "unk_token", json_string, None),
-        "continuing_subword_prefix": _optional(value, "continuing_subword_prefix", json_string, None),
-        "end_of_word_suffix": _optional(value, "end_of_word_suffix", json_string, None),
-        "fuse_unk": _optional(value, "fuse_unk", json_boolean, False),
-        "byte_fallback": _optional(value, "byte_fallback", json_boolean, False),
-        "ignore_merges": _optional(value, "ignore_merges", json_boolean, False),
-    }
-    if "vocab" not in value or "merges" not in value:
-        raise FormError("Missing vocab/merges")
-    vocab = _json_vocab(value["vocab"])
-    try:
-        return Description(BPE, _bpe_fields(vocab, _json_merges(value["merges"]), options))
-    except (MergeError, _ModelError) as error:
-        raise FormError(str(error)) from None
-
-
-def _required(value: dict[str, Any], key: str, read: Any) -> Any:
-    if key not in value:
-        raise FormError(f"missing field `{key}`")
-    try:
-        return read(value[key])
-    except FormError as error:
-        raise FormError(f"{key}: {error}") from None
-
-
-def _read_word_piece_model(value: Any) -> Description:
-    value = _model_object(value, "WordPiece")
-    return Description(
-        WordPiece,
-        {
-            "unk_token": _required(value, "unk_token", json_string),
-            "continuing_subword_prefix": _required(value, "continuing_subword_prefix", json_string),
-            "max_input_chars_per_word": _required(value, "max_input_chars_per_word", json_uint64),
-            "vocab": _required(value, "vocab", _json_vocab),
-        },
-    )
-
-
-def _read_word_level_model(value: Any) -> Description:
-    value = _model_object(value, "WordLevel")
-    return Description(
-        WordLevel,
-        {"vocab": _required(value, "vocab", _json_vocab), "unk_token": _required(value, "unk_token", json_string)},
-    )
-
-
-def _json_pieces(value: Any) -> list[tuple[str, float]]:
-    if not isinstance(value, (list, tuple)):
-        raise wrong_type(value, "a sequence")
-    if isinstance(value, list) and value and type(value[0]) is tuple and type(value[0][1]) is float:
-        return value  # read as such
-    pieces = []
-    for item in value:
-        if not isinstance(item, (list, tuple)) or len(item) != 2:
-            raise FormError("vocab: expected tuples of a string and a score")
-        pieces.append((json_string(item[0]), number(item[1])))
-    return pieces
-
-
-def _read_unigram(value: Any) -> Description:
-    value = _model_object(value, "Unigram")
-    unk_id = option(json_uint64)(value.get("unk_id"))
-    byte_fallback = json_boolean(value["byte_fallback"]) if "byte_fallback" in value else False
-    if "vocab" not in value:
-        raise FormError("Missing vocab")
-    try:
-        return Description(Unigram, _unigram_fields(_json_pieces(value["vocab"]), unk_id, byte_fallback))
-    except _ModelError as error:
-        raise FormError(f"Unable to load vocab: {error}") from None
-
-
-_READERS = {
-    "BPE": _read_bpe,
-    "WordPiece": _read_word_piece_model,
-    "WordLevel": _read_word_level_model,
-    "Unigram": _read_unigram,
-}
-_read_type = unit_variant(*_READERS)
-
-
-def _without_type(read: Any) -> Any:
-    # A "type" that comes to a model's own reader is refused there (it wants a borrowed string, and gets an owned one).
-    def read_untyped(value: Any) -> Description:
-        if isinstance(value, dict) and "type" in value:
-            raise FormError("invalid type: string, expected a borrowed string")
-        description: Description = read(value)
-        return description
-
-    return read_untyped
-
-
-def read_model(value: Any) -> Description:
-    kind = tagged_type(value, _read_type)
-    if kind is not None:
-        return _READERS[kind](value)
-    return untagged(value, "ModelUntagged", [_without_type(read) for read in _READERS.values()])

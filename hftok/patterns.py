@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hftok.arguments import string
+from hftok.component import Attribute
 from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
 from hftok.representation import ValueVariant
 
-__all__ = ["BEHAVIORS", "Pattern", "Regex", "behavior_argument", "pattern_argument", "read_behavior", "read_pattern"]
+__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "behavior_reader", "pattern_argument", "read_pattern"]
 
 # kind ("String" or "Regex") and text
 Pattern = tuple[str, str]
@@ -27,7 +28,7 @@ class Regex:
     """A regular expression (Oniguruma's syntax), to be passed where a plain string would be matched literally.
 
     Args:
-        pattern: the expression.
+        s: the expression.
 
     Raises:
         Exception: the expression is not valid.
@@ -38,11 +39,12 @@ class Regex:
 
     __slots__ = ("__weakref__", "_pattern")
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = check_regex(string(pattern))
+    def __init__(self, s: str) -> None:
+        self._pattern = check_regex(string(s))
 
     @property
     def pattern(self) -> str:
+        """The expression."""
         return self._pattern
 
 
@@ -93,14 +95,24 @@ def behavior_argument(value: Any) -> str:
     return name
 
 
+class BehaviorAttribute(Attribute[str]):
+    """A split behavior. It is read back without underscores ("mergedwithnext"), as the reference gives it."""
+
+    def __init__(self) -> None:
+        super().__init__(behavior_argument)
+
+    def read(self, stored: Any) -> Any:
+        return BEHAVIORS[stored].lower()
+
+
 def pattern_tree(pattern: Pattern) -> ValueVariant:
     return ValueVariant(*pattern)
 
 
-def read_behavior(value: Any) -> str:
-    """A split behavior by its JSON name."""
-    return _BEHAVIOR_OF[_read_behavior_name(value)]
+def behavior_reader(*, flattened: bool = False) -> Reader[str]:
+    """Reads a split behavior by its JSON name."""
+    read_name = unit_variant(*_BEHAVIOR_OF, flattened=flattened)
+    return lambda value: _BEHAVIOR_OF[read_name(value)]
 
 
 _BEHAVIOR_OF = {written: name for name, written in BEHAVIORS.items()}
-_read_behavior_name = unit_variant(*_BEHAVIOR_OF)

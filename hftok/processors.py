@@ -1,11 +1,14 @@
-"""Post-processors: special tokens, type ids and offset trimming. Descriptions only; the work is done in
-`hftok._core.encoding`."""
+"""Post-processors: special tokens, type ids, offset trimming. The kernels are in `hftok._core.post_process`."""
 
 from __future__ import annotations
 
-import unicodedata
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
+import regex  # type: ignore[import-untyped]
+
+from hftok._core.encoding import Encoding
+from hftok._core.post_process import PostProcessorProgram
 from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells
 from hftok.json_forms import Field, sequence, string_map, struct, text_and_id, unit_variant, untagged, variant
@@ -15,9 +18,6 @@ from hftok.json_forms import uint32 as json_uint32
 from hftok.pre_tokenizers import read_byte_level
 from hftok.representation import Struct, StructVariant, Tree, Variant
 
-if TYPE_CHECKING:
-    from hftok.encoding import Encoding
-
 __all__ = ["BertProcessing", "ByteLevel", "PostProcessor", "RobertaProcessing", "Sequence", "TemplateProcessing"]
 
 # ("A" | "B", type id), or ("special", name, type id)
@@ -26,6 +26,7 @@ Piece = tuple[str, int] | tuple[str, str, int]
 Special = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 _text_and_id = pair_of(string, uint32)
+_id_and_text = pair_of(uint32, string)
 
 
 class PostProcessor(Component):
@@ -54,18 +55,14 @@ class PostProcessor(Component):
         Returns:
             a new encoding.
         """
-        from hftok._core.encoding import Encoding as CoreEncoding
-        from hftok._core.encoding import process
-
         with naming("encoding"):
-            exact(encoding, CoreEncoding, "Encoding")
-        if pair is not None:
-            with naming("pair"):
-                exact(pair, CoreEncoding, "Encoding")
+            exact(encoding, Encoding)
+        with naming("pair"):
+            pair = None if pair is None else exact(pair, Encoding)
         with naming("add_special_tokens"):
             special = boolean(add_special_tokens)
-        result: Encoding = process(self._spec(), encoding, pair, special)
-        return result
+        program: PostProcessorProgram = self._program(PostProcessorProgram)
+        return program.process(encoding, pair, special)
 
     @classmethod
     def _read(cls, value: Any) -> Description:
@@ -172,8 +169,9 @@ class RobertaProcessing(PostProcessor):
 class TemplateProcessing(PostProcessor):
     """Places special tokens as a template says.
 
-    A template is a list of pieces, or a string of pieces with one space between two. A piece is `$A` or `$B`, the sequence;
-    `$0`, `$1`, ... sequence A with that type id; or the name of a special token; each may end in `:` and a type id.
+    A template is a list of pieces, or a string of pieces with one space between two. A piece is `$A` or `$B`, the
+    sequence; `$0`, `$1`, ... sequence A with that type id; or the name of a special token; each may end in `:` and a
+    type id.
 
     Args:
         single: template for one sequence; by default `$0`.
@@ -184,7 +182,8 @@ class TemplateProcessing(PostProcessor):
     Raises:
         ValueError: a piece that is none, a special token that is not listed, a pair template without both sequences.
 
-    >>> TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 0)]).num_special_tokens_to_add(False)
+    >>> bert = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 0)])
+    >>> bert.num_special_tokens_to_add(False)
     2
     """
 
@@ -326,13 +325,13 @@ def template(value: Any) -> tuple[Piece, ...]:
 
 def special_token(value: Any) -> Special:
     """A special token given as `(token, id)`, `(id, token)` or a dict."""
-    for first, second in ((string, uint32), (uint32, string)):
+    for extract in (_text_and_id, _id_and_text):
         try:
-            a, b = pair_of(first, second)(value)
+            pair = extract(value)
         except (TypeError, ValueError, OverflowError):
             continue
-        token, id_ = (a, b) if isinstance(a, str) else (b, a)
-        return str(token), (int(id_),), (str(token),)
+        token, id_ = (pair[0], pair[1]) if isinstance(pair[0], str) else (pair[1], pair[0])
+        return token, (id_,), (token,)
     if not isinstance(value, dict):
         raise TypeError("Expected Union[Tuple[str, int], Tuple[int, str], dict]")
     for key in ("id", "ids", "tokens"):
@@ -348,7 +347,7 @@ def special_token(value: Any) -> Special:
 def _template_fields(
     single: tuple[Piece, ...], pair: tuple[Piece, ...], specials: dict[str, Special]
 ) -> dict[str, Any]:
-    """The counts of added tokens are taken once: assigning `single` later does not change them (as in the reference)."""
+    """The counts of added tokens are taken once: as in the reference, assigning `single` later does not change them."""
 
     def count(pieces: tuple[Piece, ...]) -> int:
         return sum(len(specials[piece[1]][1]) for piece in pieces if len(piece) == 3 and piece[1] in specials)
@@ -383,12 +382,14 @@ def _debug(pieces: tuple[Piece, ...]) -> str:
 
 def _debug_string(text: str) -> str:
     """A string as Rust's Debug prints it."""
-    short = {"\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
-    return '"' + "".join(short.get(c) or (c if _debug_plain(c) else f"\\u{{{ord(c):x}}}") for c in text) + '"'
+    short = {" ": " ", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\0": "\\0", '"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(short.get(c) or (f"\\u{{{ord(c):x}}}" if _escaped().match(c) else c) for c in text) + '"'
 
 
-def _debug_plain(c: str) -> bool:
-    return c == " " or (c.isprintable() and unicodedata.category(c) not in ("Mn", "Me"))
+@cache
+def _escaped() -> regex.Pattern[str]:
+    """Characters that do not show by themselves."""
+    return regex.compile(r"[\p{Grapheme_Extend}\p{C}\p{Z}\u115f\u1160\u3164\uffa0]")
 
 
 # ---- reading JSON (reference: processors/mod.rs and its siblings) ----------------------------------------------------
@@ -439,7 +440,7 @@ def _sequence(value: Any) -> Description:
 
 
 def read_post_processor(value: Any) -> Description:
-    """The fields decide, in this order; only ByteLevel and Sequence look at "type" (so RobertaProcessing comes first)."""
+    """The fields decide, in this order (only ByteLevel and Sequence look at "type"), so RobertaProcessing is first."""
     return untagged(value, "PostProcessorWrapper", (_roberta, _bert, _byte_level, _template, _sequence))
 
 

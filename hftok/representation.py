@@ -1,19 +1,30 @@
 """What a component looks like written down: as JSON, and as `repr` and `str`.
 
-Both come from one tree. Its nodes are plain values (None, bool, int, float, str, list, dict, and tuple where the reference
-has a tuple) and the four below. `to_json` gives what `hftok._core.json.dumps` writes; `describe` follows the reference's
-own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare, strings without escapes,
-the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
+Both come from one tree. Its nodes are plain values (None, bool, int, float, str, list, dict, and tuple where the
+reference has a tuple) and the four below. `to_json` gives what `hftok._core.json.dumps` writes; `describe` follows the
+reference's own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare, strings
+without escapes, the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from hftok._core.json import Float32, decimal_parts
 
-__all__ = ["Float32", "Struct", "StructVariant", "Unserializable", "ValueVariant", "Variant", "describe", "to_json"]
+__all__ = [
+    "Float32",
+    "Listing",
+    "Struct",
+    "StructVariant",
+    "Unserializable",
+    "ValueVariant",
+    "Variant",
+    "describe",
+    "positional",
+    "to_json",
+]
 
 Tree = Any
 
@@ -50,6 +61,13 @@ class StructVariant(NamedTuple):
     fields: tuple[tuple[str, Tree], ...]
 
 
+class Listing:
+    """A list that is made item by item, so that `repr` need not make half a million."""
+
+    def __init__(self, items: Callable[[], Iterable[Tree]]) -> None:
+        self.items = items
+
+
 def to_json(node: Tree) -> Any:
     """The node as dicts, lists and plain values."""
     if isinstance(node, Struct):
@@ -72,6 +90,8 @@ def to_json(node: Tree) -> Any:
         if node and isinstance(node[0], (Struct, Variant, ValueVariant, StructVariant)):
             return [to_json(value) for value in node]
         return node
+    if isinstance(node, Listing):
+        return iter(node.items())
     return node
 
 
@@ -88,7 +108,7 @@ def describe(node: Tree, *, full: bool) -> str:
     return "".join(describer.parts)
 
 
-def _positional(x: float) -> str:
+def positional(x: float) -> str:
     """A number as Rust's Display prints it: the shortest digits, never an exponent."""
     if x != x:
         return "NaN"
@@ -163,9 +183,9 @@ class _Describer:
         elif node is None or isinstance(node, (bool, int)):
             self.parts.append(str(node))
         elif isinstance(node, float):
-            self.parts.append(_positional(node))
+            self.parts.append(positional(node))
         elif isinstance(node, Float32):
-            self.parts.append(_positional(node.value))
+            self.parts.append(positional(node.value))
         elif isinstance(node, (Struct, StructVariant)):
             self.fields(node.name, node.fields)
         elif isinstance(node, Variant):
@@ -178,6 +198,8 @@ class _Describer:
             self.elements(node, "(", ")")
         elif isinstance(node, list):
             self.elements(node, "[", "]")
+        elif isinstance(node, Listing):
+            self.elements(node.items(), "[", "]")
         else:
             self.map(node)
 
@@ -196,5 +218,5 @@ class _Describer:
     def shorten(self, text: str) -> str:
         if self.max_string is None or (len(text) <= self.max_string and len(text.encode()) <= self.max_string):
             return text
-        # The reference cuts bytes, and panics where the cut falls inside a character; the character before is the end here.
+        # The reference cuts bytes, and panics inside a character; here the cut is after the character before.
         return text.encode()[: self.max_string].decode("utf-8", "ignore") + "..."

@@ -1,8 +1,8 @@
 """tokenizer.json: what is in it, and how it is read and written.
 
-`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older forms
-included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way: between it and
-the file stand `TokenizerParts`.
+`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older
+forms included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way:
+between it and the file stand `TokenizerParts`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hftok._core.json import JsonSyntaxError, dumps, loads
+from hftok._core.json import JsonSyntaxError, RepeatedKeys, dumps, loads
 from hftok.added_tokens import AddedToken, read_added_token
 from hftok.component import Component
 from hftok.decoders import Decoder
@@ -39,7 +39,10 @@ DIRECTIONS = {"left": "Left", "right": "Right"}
 
 
 class TruncationParams(NamedTuple):
-    """How long inputs are cut. `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right"."""
+    """How long inputs are cut.
+
+    `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right".
+    """
 
     max_length: int = 512
     stride: int = 0
@@ -127,11 +130,15 @@ def _padding(value: Any) -> PaddingParams:
 def _added_tokens(value: Any) -> list[tuple[int, AddedToken]]:
     if not isinstance(value, (list, tuple)):
         raise wrong_type(value, "a sequence")
-    id_field = (Field("id", uint32),)
-    return [
-        (struct(item, "AddedTokenWithId", id_field, as_array=False)["id"], read_added_token(item, as_array=False))
-        for item in value
-    ]
+    return [(_id(item), read_added_token(item, as_array=False)) for item in value]
+
+
+_ID = (Field("id", uint32),)
+
+
+def _id(value: Any) -> int:
+    id_: int = struct(value, "AddedTokenWithId", _ID, as_array=False)["id"]
+    return id_
 
 
 def _version(value: Any) -> str:
@@ -164,11 +171,12 @@ def _parts(value: Any) -> TokenizerParts:
     if not isinstance(value, dict):
         raise wrong_type(value, "struct Tokenizer")
     parts: dict[str, Any] = {}
-    for key, item in value.items():
+    # Of a key that comes twice the last value counts; the earlier must be right too.
+    earlier = value.overwritten if isinstance(value, RepeatedKeys) else ()
+    for key, item in (*earlier, *value.items()):
         read = _READERS.get(key)
         if read is None:
-            # The reference stops at a key that it does not know (its message is "expected `,` or `}`").
-            raise FormError(f"unknown field `{key}`, expected one of " + ", ".join(f"`{name}`" for name in _READERS))
+            raise FormError(f"unknown field `{key}`, expected one of " + ", ".join(_READERS))
         try:
             parts[key] = read(item)
         except FormError as error:
@@ -193,7 +201,7 @@ def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
     WordLevel(vocab={"a":0}, unk_token="a")
     """
     try:
-        return _parts(loads(data) if isinstance(data, (bytes, str)) else data)
+        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data)
     except (FormError, JsonSyntaxError) as error:
         raise Exception(str(error)) from None
 
@@ -218,7 +226,7 @@ def load_file(path: str) -> TokenizerParts:
 def load_buffer(buffer: bytes) -> TokenizerParts:
     """`load` of a buffer; its errors are ValueErrors."""
     try:
-        return _parts(loads(buffer))
+        return _parts(loads(buffer, _READERS))
     except (FormError, JsonSyntaxError) as error:
         raise ValueError(f"Cannot instantiate Tokenizer from buffer: {error}") from None
 

@@ -1,17 +1,16 @@
-"""Trainers: the settings of training. Descriptions only; training itself is done in `hftok._core.training`."""
+"""Trainers: the settings of training. Training itself is done in `hftok._core.training`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
-from hftok.added_tokens import AddedToken, read_added_token
+from hftok.added_tokens import AddedToken, read_added_token, special_tokens_argument
 from hftok.arguments import (
     boolean,
     character,
     decimal,
     naming,
-    not_instance,
     optional,
     sequence_of,
     string,
@@ -22,6 +21,7 @@ from hftok.component import Attribute, Cell, Component, Description
 from hftok.json_forms import (
     Field,
     FormError,
+    Reader,
     number,
     option,
     sequence,
@@ -35,35 +35,17 @@ from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint32 as json_uint32
 from hftok.json_forms import uint64 as json_uint64
+from hftok.parity_trainer import ParityBpeTrainer
 from hftok.representation import Struct, Tree, ValueVariant, Variant
-
-if TYPE_CHECKING:
-    from hftok.tokenizer import Tokenizer
 
 __all__ = ["BpeTrainer", "ParityBpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
 
 PROGRESS_FORMATS = {"indicatif": "Indicatif", "json": "JsonLines", "silent": "Silent"}
 
 
-def _tokens(value: Any) -> tuple[AddedToken, ...]:
-    """Special tokens as copies. As the reference does, an AddedToken that was passed becomes special itself."""
-    if not isinstance(value, list):
-        raise not_instance(value, "list")
-    tokens = []
-    for item in value:
-        if isinstance(item, str):
-            tokens.append(AddedToken._of(string(item), special=True)._copy())
-        elif isinstance(item, AddedToken):
-            item.special = True
-            tokens.append(item._copy())
-        else:
-            raise TypeError("special_tokens must be a List[Union[str, AddedToken]]")
-    return tuple(tokens)
-
-
 class _SpecialTokens(Attribute[list[AddedToken]]):
     def __init__(self) -> None:
-        super().__init__(_tokens)  # type: ignore[arg-type]
+        super().__init__(special_tokens_argument)  # type: ignore[arg-type]
 
     def read(self, stored: Any) -> Any:
         return [token._copy() for token in stored]
@@ -161,7 +143,7 @@ class BpeTrainer(_PairTrainer):
         vocab_size: size of the vocabulary, special tokens and alphabet included; 30000.
         min_frequency: how often a pair must occur to be merged; 0.
         show_progress: show progress bars; True.
-        progress_format: "indicatif" (bars), "json" (lines on standard error) or "silent"; anything else counts as the first.
+        progress_format: "indicatif" (bars), "json" (lines on standard error) or "silent"; anything else is the first.
         special_tokens: list of strings and AddedTokens that get the first ids.
         limit_alphabet: keep at most so many characters.
         initial_alphabet: characters to keep in any case; of longer strings the first character counts.
@@ -192,12 +174,12 @@ class BpeTrainer(_PairTrainer):
         end_of_word_suffix: str
         max_token_length: int | None
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "min_frequency": (uint64, 0),
         "vocab_size": (uint64, 30000),
         "show_progress": (boolean, True),
         "progress_format": (_progress_format, "indicatif"),
-        "special_tokens": (_tokens, ()),
+        "special_tokens": (special_tokens_argument, ()),
         "limit_alphabet": (uint64, None),
         "initial_alphabet": (_first_characters, ()),
         "continuing_subword_prefix": (string, None),
@@ -264,13 +246,15 @@ class WordPieceTrainer(_PairTrainer):
         continuing_subword_prefix: str
         end_of_word_suffix: str
 
-    _options = {
-        **{
-            name: entry
-            for name, entry in BpeTrainer._options.items()
-            if name not in ("progress_format", "max_token_length")
-        },
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
+        "min_frequency": (uint64, 0),
+        "vocab_size": (uint64, 30000),
+        "show_progress": (boolean, True),
+        "special_tokens": (special_tokens_argument, ()),
+        "limit_alphabet": (uint64, None),
+        "initial_alphabet": (_first_characters, ()),
         "continuing_subword_prefix": (string, "##"),
+        "end_of_word_suffix": (string, None),
     }
 
     def __init__(self, **kwargs: Unpack[Options]) -> None:
@@ -310,11 +294,11 @@ class WordLevelTrainer(Trainer):
         show_progress: bool
         special_tokens: list[str | AddedToken]
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "min_frequency": (uint64, 0),
         "vocab_size": (uint64, 30000),
         "show_progress": (boolean, True),
-        "special_tokens": (_tokens, ()),
+        "special_tokens": (special_tokens_argument, ()),
     }
 
     def __init__(self, **kwargs: Unpack[Options]) -> None:
@@ -373,12 +357,12 @@ class UnigramTrainer(Trainer):
         n_sub_iterations: int
         seed_size: int
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "show_progress": (boolean, True),
         "vocab_size": (uint32, 8000),
         "n_sub_iterations": (uint32, 2),
         "shrinking_factor": (decimal, 0.75),
-        "special_tokens": (_tokens, ()),
+        "special_tokens": (special_tokens_argument, ()),
         "initial_alphabet": (_first_characters, ()),
         "unk_token": (optional(string), None),
         "max_piece_length": (uint64, 16),
@@ -408,7 +392,7 @@ class UnigramTrainer(Trainer):
         )
 
 
-# ---- reading JSON (reference: models/mod.rs TrainerWrapper and the trainers' derived readers) --------------------------
+# ---- reading JSON (reference: models/mod.rs TrainerWrapper and the trainers' derived readers) ------------------------
 
 
 def _alphabet(value: Any) -> tuple[str, ...]:
@@ -461,7 +445,7 @@ _UNIGRAM = (
 )
 
 
-def _reader(kind: type[Trainer], fields: tuple[Field, ...]) -> Any:
+def _reader(kind: type[Trainer], fields: tuple[Field, ...]) -> Reader[Description]:
     def read(value: Any) -> Description:
         values = struct(value, kind.__name__, fields)
         values["_words"] = values.pop("words")
@@ -490,67 +474,3 @@ def read_trainer(value: Any) -> Description:
             "UnigramTrainer": _reader(UnigramTrainer, _UNIGRAM),
         },
     )[1]
-
-
-# ---- parity-aware BPE ------------------------------------------------------------------------------------------------
-
-
-def _variant_argument(value: Any) -> str:
-    name = string(value)
-    if name not in ("base", "window"):
-        raise ValueError(f"Unknown variant '{name}'. Use 'base' or 'window'.")
-    return name
-
-
-class ParityBpeTrainer:
-    """Training of a `BPE` model that balances several languages (parity-aware BPE).
-
-    Args:
-        num_merges: merges to make.
-        variant: "base", or "window" (balances within a moving window).
-        min_frequency: how often a pair must occur to be merged.
-        ratio: target compression of each language, for training without development texts.
-        global_merges: plain merges to make first.
-        window_size: size of the window.
-        alpha: how far a language may run ahead in the window.
-        total_symbols: count the alphabet into `num_merges`.
-        special_tokens: list of strings and AddedTokens that get the first ids.
-        show_progress: show progress bars.
-        limit_alphabet: keep at most so many characters.
-        initial_alphabet: characters to keep in any case.
-        continuing_subword_prefix: prefix of tokens that do not start a word.
-        end_of_word_suffix: suffix of tokens that end a word.
-        max_token_length: make no longer tokens, in characters.
-
-    >>> ParityBpeTrainer(num_merges=100).variant
-    'base'
-    """
-
-    def __init__(
-        self,
-        num_merges: int = 32000,
-        variant: str = "base",
-        min_frequency: int = 0,
-        ratio: list[float] | None = None,
-        global_merges: int = 0,
-        window_size: int = 100,
-        alpha: float = 2.0,
-        total_symbols: bool = False,
-        special_tokens: list[str | AddedToken] | None = None,
-        show_progress: bool = True,
-        limit_alphabet: int | None = None,
-        initial_alphabet: list[str] | None = None,
-        continuing_subword_prefix: str | None = None,
-        end_of_word_suffix: str | None = None,
-        max_token_length: int | None = None,
-    ) -> None:
-        raise NotImplementedError
-
-    def train_from_iterator(
-        self,
-        tokenizer: Tokenizer,
-        train_iterators: list[Any],
-        dev_iterators: list[Any] | None = None,
-        ratio: list[float] | None = None,
-    ) -> None:
-        raise NotImplementedError

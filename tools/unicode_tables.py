@@ -1,15 +1,10 @@
-"""Make hftok/_core/unicode_tables.h: Unicode as the reference sees it.
-
-Several libraries of different Unicode versions meet in the reference (Rust's ``char``, the regex crate, Oniguruma,
-unicode_categories, unicode-normalization-alignments, its own table of scripts). So no Unicode database is read here:
-each class and each mapping is taken by calling the component of the installed reference that uses it, on every scalar
-value. Names (categories, scripts) are looked up in the reference too: a class is named by the Oniguruma property that
-it matches. Python's own tables only lend the numbers of the canonical combining classes.
+"""Make hftok/_core/unicode_tables.h: Unicode as the reference sees it, packed into two-stage tables.
 
     python tools/unicode_tables.py            write the header
     python tools/unicode_tables.py --check    fail if the header on disk differs from what would be written
 
-The header is read by tests/unit/test_unicode.py, which compares it with the reference again, by other means.
+unicode_probe.py asks the installed reference about every code point (it takes minutes); this packs the answers. The
+tests compare the tables with the reference again, by other means.
 """
 
 from __future__ import annotations
@@ -17,302 +12,13 @@ from __future__ import annotations
 import argparse
 import pathlib
 import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import tokenizers
-from tokenizers import NormalizedString, Regex, normalizers, pre_tokenizers
+import unicode_probe as probe
+from unicode_probe import L_BASE, L_COUNT, LIMIT, S_BASE, S_COUNT, SCALARS, T_BASE, T_COUNT, V_BASE, V_COUNT, need, say
 
 HEADER = pathlib.Path(__file__).resolve().parent.parent / "hftok" / "_core" / "unicode_tables.h"
-
-LIMIT = 0x110000
-SCALARS = [c for c in range(LIMIT) if not 0xD800 <= c < 0xE000]
-CHARS = [chr(c) for c in SCALARS]
-TEXT = "".join(CHARS)
-
-# A letter without case, decomposition or combining class, that nothing decomposes to: it keeps probed characters apart.
-FENCE = "\ua66e"
-FENCE_FOR_FENCE = "\u4e01"
-
-PROPS = ["WHITESPACE", "NUMERIC", "PUNCTUATION", "OTHER", "MARK_NONSPACING", "COMBINING_MARK", "WORD", "CHINESE"]
-CATEGORY_NAMES = "Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co"
-CATEGORIES = CATEGORY_NAMES.split()
-SCRIPT_NAMES = """
-    Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki Bopomofo
-    Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Common
-    Coptic Cuneiform Cypriot Cypro_Minoan Cyrillic Deseret Devanagari Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs
-    Elbasan Elymaic Ethiopic Garay Georgian Glagolitic Gothic Grantha Greek Gujarati Gunjala_Gondi Gurmukhi
-    Gurung_Khema Han Hangul Hanifi_Rohingya Hanunoo Hatran Hebrew Hiragana Imperial_Aramaic Inherited
-    Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kawi Kayah_Li Kharoshthi
-    Khitan_Small_Script Khmer Khojki Khudawadi Kirat_Rai Lao Latin Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian
-    Mahajani Makasar Malayalam Mandaic Manichaean Marchen Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui
-    Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mongolian Mro Multani Myanmar Nabataean Nag_Mundari Nandinagari
-    New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Ol_Onal Old_Hungarian Old_Italic Old_North_Arabian
-    Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Oriya Osage Osmanya Pahawh_Hmong
-    Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian Siddham
-    SignWriting Sinhala Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le
-    Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Todhri Toto Tulu_Tigalari
-    Ugaritic Unknown Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
-"""
-SCRIPTS = SCRIPT_NAMES.split()
-
-S_BASE, L_BASE, V_BASE, T_BASE = 0xAC00, 0x1100, 0x1161, 0x11A7
-S_COUNT, L_COUNT, V_COUNT, T_COUNT = 11172, 19, 21, 28
-HANGUL_SECONDS = {*range(V_BASE, V_BASE + V_COUNT), *range(T_BASE + 1, T_BASE + T_COUNT)}
-
-
-# ---------------------------------------------------------------------------------------------------------- probing
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def need(condition: bool, text: str) -> None:
-    if not condition:
-        raise SystemExit(f"the reference behaves as this tool does not expect: {text}")
-
-
-def map_each(call: Callable[[str], str], chars: Sequence[str] = CHARS) -> list[str]:
-    """What `call` makes of each character, from one call on all of them with a fence between."""
-    result = call(FENCE.join(c if c != FENCE else "" for c in chars)).split(FENCE)
-    need(len(result) == len(chars), "a mapping gives the fence")
-    if FENCE in chars:
-        result[chars.index(FENCE)] = call(FENCE_FOR_FENCE + FENCE + FENCE_FOR_FENCE).strip(FENCE_FOR_FENCE)
-    return result
-
-
-def spans(splitter: pre_tokenizers.PreTokenizer, text: str) -> list[tuple[int, int]]:
-    return [span for _, span in splitter.pre_tokenize_str(text)]
-
-
-def starts_after_letter(splitter: pre_tokenizers.PreTokenizer) -> list[bool]:
-    """For each character whether a pre-token starts at it in "a" c "a" c ..."""
-    text = "a" + "a".join(CHARS)
-    starts = {start for start, _ in spans(splitter, text)}
-    return [1 + 2 * i in starts for i in range(len(CHARS))]
-
-
-def covered(splitter: pre_tokenizers.PreTokenizer) -> bytearray:
-    """One byte for each character of TEXT: 1 where a pre-token covers it."""
-    result = bytearray(len(TEXT))
-    for start, end in spans(splitter, TEXT):
-        result[start:end] = b"\1" * (end - start)
-    return result
-
-
-def onig(pattern: str) -> set[int]:
-    """The code points that Oniguruma lets a pattern of one character match."""
-    rest = covered(pre_tokenizers.Split(Regex(pattern), "removed"))
-    return {c for c, left in zip(SCALARS, rest, strict=True) if not left}
-
-
-def normalize(*parts: normalizers.Normalizer) -> Callable[[str], str]:
-    return normalizers.Sequence(list(parts)).normalize_str
-
-
-def probe_props() -> dict[int, int]:
-    """The bits of uc_props."""
-    classes: dict[str, set[int]] = {}
-    kept = covered(pre_tokenizers.WhitespaceSplit())
-    classes["WHITESPACE"] = {c for c, k in zip(SCALARS, kept, strict=True) if not k}
-    for name, splitter in [
-        ("NUMERIC", pre_tokenizers.Digits(individual_digits=True)),
-        ("PUNCTUATION", pre_tokenizers.Punctuation("isolated")),
-    ]:
-        classes[name] = {c for c, s in zip(SCALARS, starts_after_letter(splitter), strict=True) if s}
-
-    # \w+|[^\w\s]+ of the regex crate: a word character continues the word, white space is in no pre-token.
-    kept = covered(pre_tokenizers.Whitespace())
-    spaces = {c for c, k in zip(SCALARS, kept, strict=True) if not k}
-    need(spaces == classes["WHITESPACE"], r"\s of the regex crate is char::is_whitespace")
-    breaks = starts_after_letter(pre_tokenizers.Whitespace())
-    classes["WORD"] = {c for c, s in zip(SCALARS, breaks, strict=True) if not s} - spaces
-
-    # BertNormalizer's clean_text drops NUL, U+FFFD and the control characters, and \t \n \r only become spaces. The
-    # class is that of its is_other, so \t \n \r (Cc) are put in and U+FFFD (So) is taken out.
-    bert = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
-    cleaned = map_each(normalizers.BertNormalizer(**{**bert, "clean_text": True}).normalize_str)
-    classes["OTHER"] = {c for c, m in zip(SCALARS, cleaned, strict=True) if not m} - {0xFFFD} | {9, 10, 13}
-    for c, m in zip(SCALARS, cleaned, strict=True):
-        space = c in classes["WHITESPACE"] or c in (9, 10, 13)
-        need(m in ("", " " if space else chr(c)), f"clean_text of U+{c:04X}")
-    # strip_accents decomposes first. A character that decomposes is never tested itself; it gets the bit if all its
-    # parts have it, so that a character with the bit is one that strip_accents removes.
-    stripped = map_each(normalizers.BertNormalizer(**{**bert, "strip_accents": True}).normalize_str)
-    classes["MARK_NONSPACING"] = {c for c, m in zip(SCALARS, stripped, strict=True) if not m}
-    chinese = map_each(normalizers.BertNormalizer(**{**bert, "handle_chinese_chars": True}).normalize_str)
-    classes["CHINESE"] = {c for c, m in zip(SCALARS, chinese, strict=True) if m == f" {chr(c)} "}
-    marks = map_each(normalizers.StripAccents().normalize_str)
-    classes["COMBINING_MARK"] = {c for c, m in zip(SCALARS, marks, strict=True) if not m}
-
-    for name in PROPS:
-        say(f"  {name}: {len(classes[name])}")
-    return {c: sum(1 << i for i, name in enumerate(PROPS) if c in classes[name]) for c in SCALARS}
-
-
-def probe_categories() -> dict[int, str]:
-    """General category as Oniguruma has it; one for each scalar value."""
-    result: dict[int, str] = {}
-    for name in CATEGORIES:
-        members = onig(rf"\p{{{name}}}")
-        need(not members & result.keys(), f"category {name} overlaps another")
-        result.update(dict.fromkeys(members, name))
-    need(len(result) == len(SCALARS), "a code point without category")
-    for name in "LMNPSZC":
-        union = {c for c, category in result.items() if category[0] == name}
-        need(onig(rf"\p{{{name}}}") == union, rf"\p{{{name}}} is not the union of its categories")
-    return result
-
-
-def probe_onig_scripts() -> dict[int, str]:
-    result: dict[int, str] = {}
-    for name in SCRIPTS:
-        members = onig(rf"\p{{{name}}}")
-        need(not members & result.keys(), f"script {name} overlaps another")
-        result.update(dict.fromkeys(members, name))
-    need(len(result) == len(SCALARS), "a code point without script")
-    return result
-
-
-def probe_scripts(onig_script: dict[int, str]) -> dict[int, str]:
-    """Script of the UnicodeScripts pre-tokenizer, "Any" where its table has none.
-
-    The pre-tokenizer starts a piece where the script changes; U+0020 has script Any, a character of script Any never
-    starts a piece and leaves the last script as it is, and Hiragana, Katakana and U+30FC count as Han. So classes are
-    seen, and Han stands for three scripts; which of the three, and the scripts of U+0020 and U+30FC (both are Common
-    in the table), no call can tell, and no output depends on.
-    """
-    splitter = pre_tokenizers.UnicodeScripts()
-    # "a" c U+4EAC c "a" ...: neither c starts a piece <=> Any. (Latin starts one after the ideograph.)
-    starts = {start for start, _ in spans(splitter, "".join(f"a{c}\u4eac{c}" for c in CHARS))}
-    any_ = {c for i, c in enumerate(SCALARS) if 4 * i + 1 not in starts and 4 * i + 3 not in starts}
-    need(0x20 in any_, "U+0020 has a script")
-    known = [c for c in SCALARS if c not in any_]
-    runs: list[tuple[int, int]] = spans(splitter, "".join(map(chr, known)))
-    need(runs[0][0] == 0 and runs[-1][1] == len(known), "UnicodeScripts loses text")
-    result = dict.fromkeys(any_, "Any")
-    while runs:
-        # All runs whose first character has the script of the first run's. No piece starts at such a character after
-        # one of that script.
-        text = "".join(chr(known[runs[0][0]]) + chr(known[start]) for start, _ in runs)
-        starts = {start for start, _ in spans(splitter, text)}
-        members: set[int] = set()
-        for i, (start, end) in enumerate(runs):
-            if 2 * i + 1 not in starts:
-                members.update(known[start:end])
-        runs = [run for i, run in enumerate(runs) if 2 * i + 1 in starts]
-        names = [onig_script[c] for c in members]
-        name = max(sorted(set(names)), key=names.count)
-        need(name not in result.values(), f"two classes look like {name}")
-        result.update(dict.fromkeys(members, name))
-        if name == "Han":
-            result.update({c: onig_script[c] for c in members if onig_script[c] in ("Hiragana", "Katakana")})
-    result[0x20] = result[0x30FC] = "Common"
-    return result
-
-
-def probe_case() -> tuple[dict[int, str], dict[int, str]]:
-    def upper(text: str) -> str:
-        string = NormalizedString(text)
-        string.uppercase()
-        return string.normalized
-
-    return (
-        dict(zip(SCALARS, map_each(normalizers.Lowercase().normalize_str), strict=True)),
-        dict(zip(SCALARS, map_each(upper), strict=True)),
-    )
-
-
-def probe_combining_classes(nfd: dict[int, str]) -> dict[int, int]:
-    """Canonical combining class of each code point; those with class 0 are left out.
-
-    Seen only through the order in which NFD puts marks: x y becomes y x iff class(x) > class(y) > 0. Python lends the
-    numbers (a character's class never changes from one Unicode version to the next); the comparison of each mark with
-    one mark of each class must then confirm them.
-    """
-    call = normalizers.NFD().normalize_str
-
-    def swapped(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        result = call(FENCE + FENCE.join(x + y for x, y in pairs)).split(FENCE)[1:]
-        for (x, y), got in zip(pairs, result, strict=True):
-            need(got in (x + y, y + x), f"NFD of {x + y!r}")
-        return [got != x + y for (x, y), got in zip(pairs, result, strict=True)]
-
-    lowest, highest = "\u0334", "\u0345"  # of classes 1 and 240
-    whole = [c for c in CHARS if nfd[ord(c)] == c and c != FENCE]
-    above = swapped([(c, lowest) for c in whole])
-    below = swapped([(highest, c) for c in whole])
-    marks = [c for c, a, b in zip(whole, above, below, strict=True) if a or b]
-    ladder: dict[int, str] = {}
-    for c in marks:
-        ladder.setdefault(unicodedata.combining(c), c)
-    need(0 not in ladder and min(ladder) == 1 and max(ladder) == 240, "a mark that Python does not know")
-    result: dict[int, int] = {}
-    for number, mark in ladder.items():
-        after = swapped([(c, mark) for c in marks])
-        before = swapped([(mark, c) for c in marks])
-        for c, a, b in zip(marks, after, before, strict=True):
-            if not a and not b:
-                need(ord(c) not in result, f"U+{ord(c):04X} has two combining classes")
-                result[ord(c)] = number
-    need(result.keys() == set(map(ord, marks)), "a mark that equals no class")
-    # A character that decomposes is never asked for its class; it gets that of the first of its parts.
-    for c, parts in nfd.items():
-        if parts != chr(c) and (number := result.get(ord(parts[0]), 0)):
-            result[c] = number
-    return result
-
-
-def is_hangul(c: int) -> bool:
-    return 0 <= c - S_BASE < S_COUNT
-
-
-def probe_compositions(nfd: dict[int, str], nfc: dict[int, str], ccc: dict[int, int]) -> dict[tuple[int, int], int]:
-    """Every pair that NFC joins, Hangul left out.
-
-    A primary composite c decomposes to its pair (a, b); b is the last part of its full decomposition, a is what NFC
-    makes of the parts before. All firsts are then tried with all seconds, so that a pair cannot be missed that joins
-    to a character with another decomposition; but for pairs whose second moves before a mark of the first.
-    """
-    call = normalizers.NFC().normalize_str
-    result: dict[tuple[int, int], int] = {}
-    for c, parts in nfd.items():
-        if len(parts) > 1 and nfc[c] == chr(c) and not is_hangul(c):
-            first = call(parts[:-1])
-            need(len(first) == 1, f"U+{c:04X} is not made of a pair")
-            result[ord(first), ord(parts[-1])] = c
-    firsts = sorted({a for a, _ in result})
-    seconds = sorted({b for _, b in result} | HANGUL_SECONDS)
-    for b in seconds:
-        for a, got in zip(firsts, map_each(call, [chr(a) + chr(b) for a in firsts]), strict=True):
-            if 0 < ccc.get(b, 0) < ccc.get(ord(nfd[a][-1]), 0):
-                continue
-            expected = result.get((a, b))
-            need((got == chr(expected)) if expected else len(got) > 1, f"NFC of U+{a:04X} U+{b:04X}")
-    return result
-
-
-def stable_bits(
-    nf: dict[str, dict[int, str]], ccc: dict[int, int], pairs: dict[tuple[int, int], int]
-) -> dict[int, int]:
-    """uc_stable; the rule is written where the header defines it."""
-    seconds = {b for _, b in pairs} | HANGUL_SECONDS
-    result = {}
-    for c in SCALARS:
-        bits = 0
-        for i, form in enumerate(("NFD", "NFKD", "NFC", "NFKC")):
-            if nf[form][c] != chr(c):
-                continue
-            first = ord(nf["NFKD" if "K" in form else "NFD"][c][0])
-            if first in ccc or c in ccc or (form.endswith("C") and (first in seconds or c in seconds)):
-                continue
-            bits |= 1 << i
-        result[c] = bits
-    return result
-
-
-# ---------------------------------------------------------------------------------------------------------- packing
 
 
 class Header:
@@ -415,7 +121,7 @@ static inline int uc_{name}(uint32_t cp, uint32_t *out) {{
 
 def add_decompositions(header: Header, nfd: dict[int, str], nfkd: dict[int, str]) -> None:
     forms = {
-        form: {c: m for c, m in mapping.items() if m != chr(c) and not is_hangul(c)}
+        form: {c: m for c, m in mapping.items() if m != chr(c) and not probe.is_hangul(c)}
         for form, mapping in (("nfd", nfd), ("nfkd", nfkd))
     }
     sequences = list(dict.fromkeys(sorted(m for mapping in forms.values() for m in mapping.values())))
@@ -540,25 +246,25 @@ INTRODUCTION = f"""
 
 
 def add_classes(header: Header, props: dict[int, int], category: dict[int, str], onig_script: dict[int, str]) -> None:
-    space, word, word_in_class = onig(r"\s"), onig(r"\w"), onig(r"[\w]")
-    need(space == onig(r"[\s]") == onig("[[:space:]]"), r"\s within and without brackets")
-    need(onig(r"\d") == onig("[[:digit:]]") == {c for c in SCALARS if category[c] == "Nd"}, r"\d is Nd")
-    need(onig(r"\p{Word}") == word and onig("[[:word:]]") == word_in_class, r"\w is \p{Word}")
+    space, word, word_in_class = probe.onig(r"\s"), probe.onig(r"\w"), probe.onig(r"[\w]")
+    need(space == probe.onig(r"[\s]") == probe.onig("[[:space:]]"), r"\s within and without brackets")
+    need(probe.onig(r"\d") == probe.onig("[[:digit:]]") == {c for c in SCALARS if category[c] == "Nd"}, r"\d is Nd")
+    need(probe.onig(r"\p{Word}") == word and probe.onig("[[:word:]]") == word_in_class, r"\w is \p{Word}")
     need(word_in_class == {c for c in word if category[c] != "No"}, r"[\w] is \w without No")
     header.add("""
 /* Bits 0-7: uc_props; 8-12: category; 13: space, 14: word, 15: Han, all three as Oniguruma has them. */
 """)
-    header.enum((f"UC_{name}", 1 << i) for i, name in enumerate(PROPS))
-    header.enum((f"UC_GC_{name.upper()}", i) for i, name in enumerate(CATEGORIES))
+    header.enum((f"UC_{name}", 1 << i) for i, name in enumerate(probe.PROPS))
+    header.enum((f"UC_GC_{name.upper()}", i) for i, name in enumerate(probe.CATEGORIES))
     values = {
         c: props[c]
-        | CATEGORIES.index(category[c]) << 8
+        | probe.CATEGORIES.index(category[c]) << 8
         | (c in space) << 13
         | (c in word) << 14
         | (onig_script[c] == "Han") << 15
         for c in SCALARS
     }
-    values.update(dict.fromkeys(range(0xD800, 0xE000), CATEGORIES.index("Cs") << 8))
+    values.update(dict.fromkeys(range(0xD800, 0xE000), probe.CATEGORIES.index("Cs") << 8))
     header.table("class", 16, dense(values))
     header.add("""
 static inline uint32_t uc_props(uint32_t cp) { return hftok_uc_class(cp) & 255u; }
@@ -577,7 +283,7 @@ static inline int uc_onig_word_in_class(uint32_t cp) {
 
 
 def add_scripts(header: Header, script: dict[int, str], onig_script: dict[int, str]) -> None:
-    names = sorted(set(SCRIPTS) - {"Unknown"})
+    names = sorted(set(probe.SCRIPTS) - {"Unknown"})
     number = {"Any": 0, "Unknown": 0, **{name: i + 1 for i, name in enumerate(names)}}
     header.add("/* Scripts. */")
     header.enum((f"UC_SCRIPT_{name.upper()}", i) for name, i in number.items())
@@ -615,16 +321,83 @@ static inline int uc_script_fixed(uint32_t cp) {
     header.add("static inline int uc_onig_script(uint32_t cp) { return hftok_uc_onig_script(cp); }")
 
 
+def add_folding(header: Header, fold: dict[int, int]) -> None:
+    deltas = [0, *sorted({d - c for c, d in fold.items()} - {0})]
+    header.add("""
+/* (?i) of Oniguruma: two characters match each other if this gives the same. (Not in it: one character that matches a
+   sequence, as U+00DF and ss.) */
+""")
+    header.table("fold", 8, dense({c: deltas.index(d - c) for c, d in fold.items()}))
+    header.array("hftok_uc_fold_delta", 32, deltas, signed=True)
+    header.add("""
+static inline uint32_t uc_onig_fold(uint32_t cp) { return cp + (uint32_t)hftok_uc_fold_delta[hftok_uc_fold(cp)]; }
+""")
+
+
+def add_graphemes(header: Header, classes: dict[int, str]) -> None:
+    alphabetic, upper, lower = (probe.onig(rf"\p{{{name}}}") for name in ("Alphabetic", "Uppercase", "Lowercase"))
+    header.add("""
+/* Bits 0-4: class of extended grapheme clusters, one of UC_GB_*; 5: Alphabetic, 6: Uppercase, 7: Lowercase, these three
+   as Oniguruma has them. */
+""")
+    header.enum((f"UC_GB_{name.upper()}", i) for i, name in enumerate(probe.GRAPHEME_CLASSES))
+    values = {
+        c: probe.GRAPHEME_CLASSES.index(classes[c]) | (c in alphabetic) << 5 | (c in upper) << 6 | (c in lower) << 7
+        for c in SCALARS
+    }
+    header.table("shape", 8, dense(values))
+    header.add("""
+static inline int uc_onig_alphabetic(uint32_t cp) { return (hftok_uc_shape(cp) >> 5) & 1; }
+static inline int uc_onig_uppercase(uint32_t cp) { return (hftok_uc_shape(cp) >> 6) & 1; }
+static inline int uc_onig_lowercase(uint32_t cp) { return (hftok_uc_shape(cp) >> 7) & 1; }
+static inline int uc_grapheme_class(uint32_t cp) { return hftok_uc_shape(cp) & 31; }
+
+/* Whether an extended grapheme cluster (Unicode Standard Annex 29) starts at cp; called for one character after the
+   other, with *state 0 before the first. State: bits 0-4 class of the last character, 5 set once there is one; 6-7: 1
+   after a pictograph and its Extend, 2 if a ZWJ followed; 8-9: 1 after a consonant, 2 once a linker followed; 10: after
+   an odd number of regional indicators. */
+static inline int uc_grapheme_start(uint32_t *state, uint32_t cp) {
+    uint32_t old = *state, last = old & 31u, picture = (old >> 6) & 3u, conjunct = (old >> 8) & 3u, odd = old >> 10;
+    uint32_t now = hftok_uc_shape(cp) & 31u;
+    int extends = now == UC_GB_EXTEND || now == UC_GB_CONJUNCT_EXTEND || now == UC_GB_LINKER;
+    int start;
+    if (!old) start = 1;
+    else if (last == UC_GB_CR && now == UC_GB_LF) start = 0;
+    else if (last == UC_GB_CR || last == UC_GB_LF || last == UC_GB_CONTROL) start = 1;
+    else if (now == UC_GB_CR || now == UC_GB_LF || now == UC_GB_CONTROL) start = 1;
+    else if (extends || now == UC_GB_ZWJ || now == UC_GB_SPACING_MARK || last == UC_GB_PREPEND) start = 0;
+    else if (last == UC_GB_L)
+        start = !(now == UC_GB_L || now == UC_GB_V || now == UC_GB_LV || now == UC_GB_LVT);
+    else if (last == UC_GB_V || last == UC_GB_LV) start = !(now == UC_GB_V || now == UC_GB_T);
+    else if (last == UC_GB_T || last == UC_GB_LVT) start = now != UC_GB_T;
+    else if (now == UC_GB_CONSONANT) start = conjunct != 2u;
+    else if (now == UC_GB_PICTOGRAPHIC) start = picture != 2u;
+    else if (now == UC_GB_REGIONAL_INDICATOR) start = !odd;
+    else start = 1;
+
+    if (now == UC_GB_PICTOGRAPHIC) picture = 1;
+    else if (now == UC_GB_ZWJ && picture == 1u) picture = 2;
+    else if (!(extends && picture == 1u)) picture = 0;
+    if (now == UC_GB_CONSONANT) conjunct = 1;
+    else if (now == UC_GB_LINKER && conjunct) conjunct = 2;
+    else if (now != UC_GB_CONJUNCT_EXTEND && now != UC_GB_ZWJ) conjunct = 0;
+    odd = now == UC_GB_REGIONAL_INDICATOR ? !odd : 0;
+    *state = now | 32u | picture << 6 | conjunct << 8 | odd << 10;
+    return start;
+}
+""")
+
+
 def build() -> tuple[str, int]:
     header = Header()
     header.add(INTRODUCTION)
     say("categories")
-    category = probe_categories()
+    category = probe.categories()
     say("classes")
-    props = probe_props()
+    props = probe.props()
     say("scripts")
-    onig_script = probe_onig_scripts()
-    script = probe_scripts(onig_script)
+    onig_script = probe.onig_scripts()
+    script = probe.scripts(onig_script)
     add_classes(header, props, category, onig_script)
     add_scripts(header, script, onig_script)
     say("case")
@@ -632,20 +405,20 @@ def build() -> tuple[str, int]:
 /* Lower and upper case of one character, as Rust's char has them: an index into differences; the indices beyond these
    are sequences of two or three characters. */
 """)
-    for name, mapping in zip(("lower", "upper"), probe_case(), strict=True):
+    for name, mapping in zip(("lower", "upper"), probe.case(), strict=True):
         add_mapping(header, name, mapping)
     say("normalization")
-    forms = {
-        form: dict(zip(SCALARS, map_each(normalize(getattr(normalizers, form)())), strict=True))
-        for form in ("NFD", "NFKD", "NFC", "NFKC")
-    }
-    ccc = probe_combining_classes(forms["NFD"])
-    pairs = probe_compositions(forms["NFD"], forms["NFC"], ccc)
+    forms = probe.normal_forms()
+    ccc = probe.combining_classes(forms["NFD"])
+    pairs = probe.compositions(forms["NFD"], forms["NFC"], ccc)
     say(f"  {len(ccc)} characters with a combining class, {len(pairs)} composites")
     add_decompositions(header, forms["NFD"], forms["NFKD"])
     header.add(STABLE)
-    add_normalization(header, ccc, stable_bits(forms, ccc, pairs))
+    add_normalization(header, ccc, probe.stable_bits(forms, ccc, pairs))
     add_compositions(header, pairs)
+    say("folding and graphemes")
+    add_folding(header, probe.foldings())
+    add_graphemes(header, probe.grapheme_classes())
     header.add("\n#endif")
     return "\n".join(header.lines) + "\n", header.size
 

@@ -7,6 +7,8 @@ holds a lone surrogate is a UnicodeEncodeError. Where the reference notes which 
 Rule of the reference: pyo3's FromPyObject for u32, u64, bool, String and Vec.
 Left to others: arity and keyword names (Cython's own checks, TypeError as in the reference).
 """
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer)
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -26,6 +28,8 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    #include <stdint.h>
+
     /* 1 and *v for an exact int of one digit (below 2**30), the usual id; 0: take the long way. */
     static inline int hftok_small_int(PyObject *o, uint32_t *v) {
     #if !defined(CYTHON_COMPILING_IN_CPYTHON) || !CYTHON_COMPILING_IN_CPYTHON
@@ -52,6 +56,30 @@ cdef extern from *:
     #endif
     }
 
+    /* n ints of `size` bytes and struct-module kind to uint32; 0: no int kind, or one is out of range. */
+    static int hftok_copy_ints(uint32_t *to, const void *from, Py_ssize_t n, Py_ssize_t size, char kind) {
+        Py_ssize_t i;
+        uint64_t bad = 0;
+        int is_signed = kind == 'b' || kind == 'h' || kind == 'i' || kind == 'l' || kind == 'q';
+        if ((uintptr_t)from % (size_t)(size > 0 ? size : 1)) return 0;     /* not aligned: the slow way */
+        if (!is_signed && kind != 'B' && kind != 'H' && kind != 'I' && kind != 'L' && kind != 'Q') return 0;
+    #define HFTOK_COPY(type) { const type *p = (const type *)from; \
+        for (i = 0; i < n; i++) { bad |= (uint64_t)(int64_t)p[i]; to[i] = (uint32_t)p[i]; } break; }
+        switch (is_signed ? -size : size) {
+            case 1: HFTOK_COPY(uint8_t)
+            case 2: HFTOK_COPY(uint16_t)
+            case 4: { const uint32_t *p = (const uint32_t *)from; for (i = 0; i < n; i++) to[i] = p[i]; break; }
+            case 8: HFTOK_COPY(uint64_t)
+            case -1: HFTOK_COPY(int8_t)
+            case -2: HFTOK_COPY(int16_t)
+            case -4: HFTOK_COPY(int32_t)
+            case -8: HFTOK_COPY(int64_t)
+            default: return 0;
+        }
+    #undef HFTOK_COPY
+        return (bad >> 32) == 0;
+    }
+
     /* Whether a str holds a code point U+D800..U+DFFF. */
     static int hftok_has_surrogate(PyObject *s) {
         Py_ssize_t i, n = PyUnicode_GET_LENGTH(s);
@@ -67,6 +95,7 @@ cdef extern from *:
         return 0;
     }
     """
+    bint copy_ints "hftok_copy_ints"(uint32_t *to, const void *source, Py_ssize_t n, Py_ssize_t size, char kind)
     int hftok_small_int(PyObject *o, uint32_t *v)
     int hftok_has_surrogate(object s)
 
@@ -203,11 +232,36 @@ cdef uint32_t *_u32_list(list value, Py_ssize_t *n) except NULL:
     return data
 
 
+cdef uint32_t *_u32_buffer(object value, Py_ssize_t *n) except? NULL:
+    """An array of native ints, copied. NULL without an exception where it is not one, or a number is out of range: the
+    way through Python objects then finds what is wrong."""
+    cdef Py_buffer view
+    cdef uint32_t *data = NULL
+    try:
+        PyObject_GetBuffer(value, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS)
+    except (BufferError, ValueError):
+        return NULL
+    if view.ndim == 1 and view.format != NULL and view.format[0] and not view.format[1]:
+        data = <uint32_t *>malloc(<size_t>(view.shape[0] + 1) * sizeof(uint32_t))
+        if data != NULL:
+            n[0] = view.shape[0]
+            if not copy_ints(data, view.buf, n[0], view.itemsize, view.format[0]):
+                free(data)
+                data = NULL
+    PyBuffer_Release(&view)
+    return data
+
+
 cdef uint32_t *u32_array_argument(object value, str name, Py_ssize_t *n) except NULL:
+    cdef uint32_t *data
     try:
         if type(value) is list:
             return _u32_list(<list>value, n)
         check_sequence(value)
+        if PyObject_CheckBuffer(value):
+            data = _u32_buffer(value, n)
+            if data != NULL:
+                return data
         return _u32_list(list(value), n)
     except BaseException as error:
         _note(error, name)

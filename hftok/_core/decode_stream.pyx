@@ -11,13 +11,19 @@ Left to others: decoding itself (id_decoder.pyx, the tokenizer).
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from hftok._core.arguments cimport bool_argument, u32_argument, u32_array_argument
 from hftok._core.decoders cimport Step
 from hftok._core.id_decoder cimport (
-    ENTRY_BYTE, ENTRY_MISSING, ENTRY_PIECE, JOIN_BYTES, JOIN_FALLBACK, Entry, IdDecoder)
+    ENTRY_BYTE, ENTRY_FAILS, ENTRY_MISSING, JOIN_BYTES, JOIN_FALLBACK, PLACE_FIRST, PLACE_INNER, Entry, IdDecoder, Place)
+from hftok._core.utf8_sequence cimport ends_in_replacement, may_follow, sequence_length, write_replacements
+
+
+cdef extern from "Python.h":
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
+    const char *PyUnicode_AsUTF8AndSize(object s, Py_ssize_t *size) except NULL
 
 
 cdef struct Bytes:
@@ -26,99 +32,83 @@ cdef struct Bytes:
     Py_ssize_t capacity
 
 
-cdef int bytes_put(Bytes *b, const uint8_t *data, Py_ssize_t n) except -1:
+cdef int bytes_room(Bytes *b, Py_ssize_t n) except -1:
     cdef uint8_t *grown
     cdef Py_ssize_t capacity
     if b.capacity - b.size < n:
-        capacity = 2 * b.capacity + n + 32
+        capacity = 2 * b.capacity + n + 64
         grown = <uint8_t *>realloc(b.data, <size_t>capacity)
         if grown == NULL:
             raise MemoryError("no memory for the text of a stream")
         b.data = grown
         b.capacity = capacity
-    if n:
-        memcpy(b.data + b.size, data, <size_t>n)
-    b.size += n
     return 0
 
 
-cdef const uint8_t *REPLACEMENT = <const uint8_t *>b"\xef\xbf\xbd"
+cdef int bytes_put(Bytes *b, const uint8_t *data, Py_ssize_t n) except -1:
+    if n:
+        bytes_room(b, n)
+        memcpy(b.data + b.size, data, <size_t>n)
+        b.size += n
+    return 0
 
 
-cdef inline bint ends_in_replacement(const uint8_t *data, Py_ssize_t n) noexcept nogil:
-    return n >= 3 and data[n - 3] == 0xEF and data[n - 2] == 0xBF and data[n - 1] == 0xBD
-
-
-cdef inline int utf8_need(uint8_t b) noexcept nogil:
-    # Length of the sequence that starts with b; 0: no sequence does.
-    if b < 0x80:
-        return 1
-    if b < 0xC2:
-        return 0
-    if b < 0xE0:
-        return 2
-    if b < 0xF0:
-        return 3
-    return 4 if b < 0xF5 else 0
-
-
-cdef inline bint utf8_follows(const uint8_t *held, int n, uint8_t b) noexcept nogil:
-    # Whether b may come after the n >= 1 bytes of an unfinished sequence.
-    if n == 1:
-        if held[0] == 0xE0:
-            return 0xA0 <= b <= 0xBF
-        if held[0] == 0xED:
-            return 0x80 <= b <= 0x9F
-        if held[0] == 0xF0:
-            return 0x90 <= b <= 0xBF
-        if held[0] == 0xF4:
-            return 0x80 <= b <= 0x8F
-    return 0x80 <= b <= 0xBF
+cdef int bytes_put_replacements(Bytes *b, Py_ssize_t count) except -1:
+    bytes_room(b, 3 * count)
+    write_replacements(b.data + b.size, count)
+    b.size += 3 * count
+    return 0
 
 
 cdef class Decoded:
     """The decoding of a growing list of ids: finished text, and an end that more ids can still change."""
     cdef IdDecoder decoder
-    cdef bint skip, first
+    cdef bint skip
+    cdef Place place                # of the next id
     cdef Bytes text                 # finished, valid UTF-8
-    cdef uint8_t held[4]            # start of a sequence that is not complete (byte-level; in a run also)
+    cdef uint8_t held[4]            # start of a sequence that is not complete (byte-level, and in a run)
     cdef int n_held
     cdef Bytes run                  # byte tokens in a row (ByteFallback) ...
     cdef bint run_broken            # ... that are no UTF-8 whatever follows
-    cdef bytes strip                # the character that is stripped from the start of the joined text, or empty
+    cdef Bytes whole                # room to put text and end together
+    cdef bytes strip                # the character that is stripped from the start of the joined text
     cdef uint64_t strip_count       # how often at most
 
     def __cinit__(self, IdDecoder decoder, bint skip):
         self.decoder = decoder
         self.skip = skip
-        self.first = decoder.first_differs
-        self.strip = b""
         if decoder.text_steps:
             self.strip = (<Step>decoder.text_steps[0]).text.encode("utf-8")
             self.strip_count = (<Step>decoder.text_steps[0]).start
+        self.clear()
 
     def __dealloc__(self):
         free(self.text.data)
         free(self.run.data)
+        free(self.whole.data)
+
+    cdef void clear(self) noexcept:
+        self.place = PLACE_FIRST if self.decoder.first_differs else PLACE_INNER
+        self.text.size = 0
+        self.n_held = 0
+        self.run.size = 0
+        self.run_broken = False
 
     cdef int push(self, uint32_t number) except -1:
         cdef Entry e
-        self.decoder.entry(number, &e)
+        self.decoder.entry(number, self.place, &e)
         if e.state == ENTRY_MISSING or (self.skip and e.special):
             return 0
-        if self.first:
-            piece = self.decoder.edge_piece(number, True, False)
-            self.first = False
-            if isinstance(piece, int):
-                return self.push_byte(piece)
-            return self.push_piece(<const uint8_t *><const char *>(<bytes>piece), len(<bytes>piece))
+        if e.state == ENTRY_FAILS:
+            return self.decoder.fail(number, self.place)
+        self.place = PLACE_INNER
         if e.state == ENTRY_BYTE:
             return self.push_byte(<uint8_t>e.size)
-        return self.push_piece(self.decoder.blob + e.offset, <Py_ssize_t>e.size)
+        return self.push_piece(self.decoder.blob + e.offset, <Py_ssize_t>e.size, e.high)
 
-    cdef int push_piece(self, const uint8_t *data, Py_ssize_t n) except -1:
+    cdef int push_piece(self, const uint8_t *data, Py_ssize_t n, bint high) except -1:
         cdef Py_ssize_t i
-        if self.decoder.join == JOIN_BYTES:
+        if self.decoder.join == JOIN_BYTES and (high or self.n_held):
             for i in range(n):
                 self.push_lossy(data[i])
             return 0
@@ -130,46 +120,44 @@ cdef class Decoded:
         return bytes_put(&self.text, data, n)
 
     cdef int push_lossy(self, uint8_t b) except -1:
-        # One U+FFFD for each maximal part of a sequence, as String::from_utf8_lossy.
-        cdef int need
+        cdef int length
         if self.n_held:
-            if utf8_follows(self.held, self.n_held, b):
+            if may_follow(self.held, self.n_held, b):
                 self.held[self.n_held] = b
                 self.n_held += 1
-                if self.n_held == utf8_need(self.held[0]):
+                if self.n_held == sequence_length(self.held[0]):
                     bytes_put(&self.text, self.held, self.n_held)
                     self.n_held = 0
                 return 0
-            bytes_put(&self.text, REPLACEMENT, 3)
+            bytes_put_replacements(&self.text, 1)
             self.n_held = 0
-        need = utf8_need(b)
-        if need == 1:
-            bytes_put(&self.text, &b, 1)
-        elif need == 0:
-            bytes_put(&self.text, REPLACEMENT, 3)
-        else:
-            self.held[0] = b
-            self.n_held = 1
+        length = sequence_length(b)
+        if length == 1:
+            return bytes_put(&self.text, &b, 1)
+        if length == 0:
+            return bytes_put_replacements(&self.text, 1)
+        self.held[0] = b
+        self.n_held = 1
         return 0
 
     cdef int push_byte(self, uint8_t b) except -1:
-        cdef int need
+        cdef int length
         bytes_put(&self.run, &b, 1)
         if self.run_broken:
             return 0
         if self.n_held:
-            if not utf8_follows(self.held, self.n_held, b):
+            if not may_follow(self.held, self.n_held, b):
                 self.run_broken = True
                 return 0
             self.held[self.n_held] = b
             self.n_held += 1
-            if self.n_held == utf8_need(self.held[0]):
+            if self.n_held == sequence_length(self.held[0]):
                 self.n_held = 0
             return 0
-        need = utf8_need(b)
-        if need == 0:
+        length = sequence_length(b)
+        if length == 0:
             self.run_broken = True
-        elif need > 1:
+        elif length > 1:
             self.held[0] = b
             self.n_held = 1
         return 0
@@ -178,12 +166,9 @@ cdef class Decoded:
         return not self.run_broken and self.n_held == 0
 
     cdef int put_run(self, Bytes *out) except -1:
-        cdef Py_ssize_t i
         if self.run_is_text():
             return bytes_put(out, self.run.data, self.run.size)
-        for i in range(self.run.size):
-            bytes_put(out, REPLACEMENT, 3)
-        return 0
+        return bytes_put_replacements(out, self.run.size)
 
     cdef bint unfinished(self) noexcept:
         """Whether the decoding ends in U+FFFD."""
@@ -228,20 +213,26 @@ cdef class Decoded:
     cdef Py_ssize_t length(self) noexcept:
         return self.full_length() - self.stripped()
 
-    cdef bytes render(self):
-        cdef Bytes out
+    cdef int view(self, const uint8_t **data, Py_ssize_t *n) except -1:
+        """All of the decoding; valid until the next change."""
         cdef Py_ssize_t cut = self.stripped()
-        out.data = NULL
-        out.size = out.capacity = 0
-        try:
-            bytes_put(&out, self.text.data, self.text.size)
-            if self.run.size:
-                self.put_run(&out)
-            elif self.n_held:
-                bytes_put(&out, REPLACEMENT, 3)
-            return (<char *>out.data)[cut:out.size] if out.size else b""
-        finally:
-            free(out.data)
+        if self.run.size == 0 and self.n_held == 0:
+            if self.text.size == 0:
+                data[0] = <const uint8_t *>b""
+                n[0] = 0
+                return 0
+            data[0] = self.text.data + cut
+            n[0] = self.text.size - cut
+            return 0
+        self.whole.size = 0
+        bytes_put(&self.whole, self.text.data, self.text.size)
+        if self.run.size:
+            self.put_run(&self.whole)
+        else:
+            bytes_put_replacements(&self.whole, 1)
+        data[0] = self.whole.data + cut
+        n[0] = self.whole.size - cut
+        return 0
 
 
 @cython.final
@@ -261,12 +252,12 @@ cdef class DecodeStream:
     cdef bint skip
     cdef uint32_t *ids
     cdef Py_ssize_t n, capacity
-    cdef bytes prefix               # UTF-8: the decoding of the first prefix_index ids, given out before
+    cdef Bytes prefix               # the decoding of the first prefix_index ids, given out before
     cdef Py_ssize_t prefix_index
     cdef Decoded decoded            # of all kept ids, or None
+    cdef Decoded spare              # another of the same decoder, or None
 
     def __cinit__(self, ids=None, skip_special_tokens=False):
-        self.prefix = b""
         if ids is not None:
             self.ids = u32_array_argument(ids, "ids", &self.n)
             self.capacity = self.n
@@ -275,6 +266,7 @@ cdef class DecodeStream:
 
     def __dealloc__(self):
         free(self.ids)
+        free(self.prefix.data)
 
     def __reduce__(self):
         raise TypeError("cannot pickle 'hftok.decoders.DecodeStream' object")
@@ -285,7 +277,7 @@ cdef class DecodeStream:
         if self.n:
             memcpy(other.ids, self.ids, <size_t>self.n * sizeof(uint32_t))
         other.n = self.n
-        other.prefix = self.prefix
+        bytes_put(&other.prefix, self.prefix.data, self.prefix.size)
         other.prefix_index = self.prefix_index
         return other
 
@@ -315,8 +307,9 @@ cdef class DecodeStream:
         cdef Py_ssize_t n_new, n_before = self.n
         cdef uint32_t one
         cdef uint32_t *many = NULL
-        cdef IdDecoder decoder = None
-        if not hasattr(tokenizer, "decode"):
+        cdef const uint32_t *new
+        offered = getattr(tokenizer, "_id_decoder", None)
+        if not isinstance(offered, IdDecoder) and not hasattr(tokenizer, "decode"):
             error = TypeError(
                 "'None' is not an instance of 'Tokenizer'" if tokenizer is None
                 else f"'{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'")
@@ -324,23 +317,22 @@ cdef class DecodeStream:
             raise error
         try:
             one = u32_argument(id, None)
+            new = &one
             n_new = 1
         except Exception:
             try:
                 many = u32_array_argument(id, None, &n_new)
+                new = many
             except Exception:
                 error = TypeError("StreamInput must be either an integer or a list of integers")
                 error.add_note("while processing 'id'")
                 raise error from None
-        offered = getattr(tokenizer, "_id_decoder", None)
-        if isinstance(offered, IdDecoder) and (<IdDecoder>offered).is_incremental:
-            decoder = <IdDecoder>offered
         try:
             self.reserve(n_new)
-            if decoder is not None:
-                return self.step_decoder(decoder, many if many != NULL else &one, n_new)
+            if isinstance(offered, IdDecoder) and (<IdDecoder>offered).is_incremental:
+                return self.step_decoder(<IdDecoder>offered, new, n_new)
             self.decoded = None
-            return self.step_tokenizer(tokenizer, many if many != NULL else &one, n_new)
+            return self.step_tokenizer(tokenizer, <IdDecoder>offered if isinstance(offered, IdDecoder) else None, new, n_new)
         except BaseException:
             self.n = n_before
             self.decoded = None
@@ -348,65 +340,87 @@ cdef class DecodeStream:
         finally:
             free(many)
 
+    cdef void append(self, const uint32_t *new, Py_ssize_t n) noexcept:
+        if n:                                   # there is room: step reserved it
+            memcpy(self.ids + self.n, new, <size_t>n * sizeof(uint32_t))
+            self.n += n
+
     cdef object step_decoder(self, IdDecoder decoder, const uint32_t *new, Py_ssize_t n_new):
-        cdef Decoded decoded = self.decoded
-        cdef bytes text
-        cdef Py_ssize_t i
+        cdef Decoded decoded = self.decoded, spare
+        cdef const uint8_t *text
+        cdef Py_ssize_t i, n
         if decoded is None or decoded.decoder is not decoder:
             decoded = Decoded(decoder, self.skip)
             for i in range(self.n):
                 decoded.push(self.ids[i])
             self.decoded = decoded
-        if not self.prefix and self.n and not decoded.unfinished():
-            self.prefix = decoded.render()
+            self.spare = Decoded(decoder, self.skip)
+        spare = self.spare
+        if self.prefix.size == 0 and self.n and not decoded.unfinished():
+            decoded.view(&text, &n)
+            bytes_put(&self.prefix, text, n)
             self.prefix_index = self.n
         for i in range(n_new):
             decoded.push(new[i])
-        memcpy(self.ids + self.n, new, <size_t>n_new * sizeof(uint32_t))
-        self.n += n_new
-        if decoded.length() <= len(self.prefix) or decoded.unfinished():
+        self.append(new, n_new)
+        if decoded.length() <= self.prefix.size or decoded.unfinished():
             return None
-        text = decoded.render()
-        if not text.startswith(self.prefix):
-            raise self.invalid_prefix(text)
-        decoded = Decoded(decoder, self.skip)
+        decoded.view(&text, &n)
+        result = self.continuation(text, n)
+        spare.clear()
         for i in range(self.prefix_index, self.n):
-            decoded.push(self.ids[i])
-        return self.advance(text, decoded, decoded.render())
-
-    cdef object step_tokenizer(self, object tokenizer, const uint32_t *new, Py_ssize_t n_new):
-        cdef bytes text
-        if not self.prefix and self.n:
-            text = self.decode(tokenizer, 0)
-            if not ends_in_replacement(<const uint8_t *><const char *>text, len(text)):
-                self.prefix = text
-                self.prefix_index = self.n
-        memcpy(self.ids + self.n, new, <size_t>n_new * sizeof(uint32_t))
-        self.n += n_new
-        text = self.decode(tokenizer, 0)
-        if len(text) <= len(self.prefix) or ends_in_replacement(<const uint8_t *><const char *>text, len(text)):
-            return None
-        if not text.startswith(self.prefix):
-            raise self.invalid_prefix(text)
-        return self.advance(text, None, self.decode(tokenizer, self.prefix_index))
-
-    cdef bytes decode(self, object tokenizer, Py_ssize_t start):
-        cdef Py_ssize_t i
-        cdef list ids = [self.ids[i] for i in range(start, self.n)]
-        return (<str?>tokenizer.decode(ids, skip_special_tokens=bool(self.skip))).encode("utf-8")
-
-    cdef object advance(self, bytes text, Decoded decoded, bytes prefix):
-        # The ids whose text was given out before go; what was new now is the context of the next step.
-        cdef Py_ssize_t kept = self.n - self.prefix_index
-        result = text[len(self.prefix):].decode("utf-8")
-        memmove(self.ids, self.ids + self.prefix_index, <size_t>kept * sizeof(uint32_t))
-        self.n = kept
-        self.prefix_index = kept
-        self.prefix = prefix
-        self.decoded = decoded
+            spare.push(self.ids[i])
+        self.decoded = spare
+        self.spare = decoded
+        spare.view(&text, &n)
+        self.advance(text, n)
         return result
 
-    cdef object invalid_prefix(self, bytes text):
-        return Exception(
-            f"Invalid prefix encountered while decoding stream. Token ID: {self.ids[self.n - 1]}, "
-            f"Expected prefix: '{self.prefix.decode('utf-8')}', Actual string: '{text.decode('utf-8')}'")
+    cdef object step_tokenizer(self, object tokenizer, IdDecoder decoder, const uint32_t *new, Py_ssize_t n_new):
+        cdef str text
+        cdef const uint8_t *data
+        cdef Py_ssize_t n
+        if self.prefix.size == 0 and self.n:
+            text = self.decode(tokenizer, decoder, 0)
+            data = <const uint8_t *>PyUnicode_AsUTF8AndSize(text, &n)
+            if not ends_in_replacement(data, n):
+                bytes_put(&self.prefix, data, n)
+                self.prefix_index = self.n
+        self.append(new, n_new)
+        text = self.decode(tokenizer, decoder, 0)
+        data = <const uint8_t *>PyUnicode_AsUTF8AndSize(text, &n)
+        if n <= self.prefix.size or ends_in_replacement(data, n):
+            return None
+        result = self.continuation(data, n)
+        text = self.decode(tokenizer, decoder, self.prefix_index)
+        data = <const uint8_t *>PyUnicode_AsUTF8AndSize(text, &n)
+        self.advance(data, n)
+        return result
+
+    cdef str decode(self, object tokenizer, IdDecoder decoder, Py_ssize_t start):
+        cdef Py_ssize_t i
+        if decoder is not None:
+            return decoder.decode_u32(self.ids + start, self.n - start, self.skip)
+        return <str?>tokenizer.decode([self.ids[i] for i in range(start, self.n)], skip_special_tokens=bool(self.skip))
+
+    cdef object continuation(self, const uint8_t *text, Py_ssize_t n):
+        """What `text` adds to the prefix."""
+        if self.prefix.size and memcmp(text, self.prefix.data, <size_t>self.prefix.size) != 0:
+            if self.n == 0:
+                raise ValueError("the tokenizer decodes no ids to some text, and to another one each time")
+            raise Exception(
+                f"Invalid prefix encountered while decoding stream. Token ID: {self.ids[self.n - 1]}, Expected prefix: "
+                f"'{(<bytes>self.prefix.data[:self.prefix.size]).decode('utf-8')}', Actual string: '{(<bytes>text[:n]).decode('utf-8')}'")
+        return PyUnicode_DecodeUTF8(<const char *>text + self.prefix.size, n - self.prefix.size, NULL)
+
+    cdef int advance(self, const uint8_t *prefix, Py_ssize_t n) except -1:
+        # The ids whose text was given out before go; what was new now is the context of the next step.
+        cdef Py_ssize_t kept = self.n - self.prefix_index
+        bytes_room(&self.prefix, n)
+        self.prefix.size = 0
+        bytes_put(&self.prefix, prefix, n)
+        if kept:
+            memmove(self.ids, self.ids + self.prefix_index, <size_t>kept * sizeof(uint32_t))
+        self.n = kept
+        self.prefix_index = kept
+        return 0

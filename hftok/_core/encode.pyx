@@ -112,7 +112,7 @@ cdef int _reserve(Tokens *t, Py_ssize_t n) except -1:
     return 0
 
 
-cdef Py_ssize_t _kept(const int32_t *words, Py_ssize_t n, int64_t limit, bint left, Py_ssize_t *first) noexcept:
+cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, bint left, Py_ssize_t *first) noexcept:
     """Which of a sequence's tokens `tokenize_with_limit` would have made: n' tokens from *first on. A word counts as a
     whole; added tokens count, but do not end the search."""
     cdef Py_ssize_t i = 0, j
@@ -175,7 +175,7 @@ cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, b
             w = e.worker(0)
             n = e.ends[i] - begin
             words = w.words + begin
-            total = _kept(words, n, limit, left, &first)
+            total = kept_tokens(words, n, limit, left, &first)
             for k in range(total):
                 out.ids[at + k] = w.ids[begin + first + k]
                 out.spans[2 * (at + k)] = w.spans[2 * (begin + first + k)]
@@ -370,7 +370,7 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
                 length = settings.padding[0]
             if settings.padding[2]:
                 k = settings.padding[2]
-                length += (k - length % k) % k  # never C's % of a negative number
+                length += (k - length % k) % k       # C's %: its sign is the dividend's
             if length > (1 << 40):
                 raise MemoryError(f"no memory to pad to {length} tokens")
         for row in range(inputs.n_rows):

@@ -460,6 +460,18 @@ cdef inline void fill_spans(
         words[at + i] = numbers[i] if numbers != NULL else -1
 
 
+cdef tuple STATE_FUNCTIONS = None
+
+
+cdef tuple _state_functions():
+    # (dump, load); that module needs this one, so it is not imported at the top.
+    global STATE_FUNCTIONS
+    if STATE_FUNCTIONS is None:
+        from hftok._core.encoding_state import dump, load
+        STATE_FUNCTIONS = (dump, load)
+    return STATE_FUNCTIONS
+
+
 # --- the class -------------------------------------------------------------------------------------------------------
 
 @cython.final
@@ -633,12 +645,10 @@ cdef class Encoding:
         return encoding_copy(self)
 
     def __getstate__(self):
-        from hftok._core.encoding_state import dump
-        return dump(self)
+        return _state_functions()[0](self)
 
     def __setstate__(self, state):
-        from hftok._core.encoding_state import load
-        self.become(load(state))
+        self.become(_state_functions()[1](state))
 
     # --- properties ---
 

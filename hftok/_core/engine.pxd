@@ -46,7 +46,8 @@ cdef struct Call:
     int64_t n_suffix
     int want_spans
     int want_words
-    int exact                # do not use the scanner
+    int exact                # neither scanner nor cache: every pre-token goes through the model (for tests)
+    int scanned              # documents go through the scanner
     int whole                # do not cut documents
     int error                # the first one (any thread)
     int64_t error_doc
@@ -69,4 +70,6 @@ cdef class Engine:
     cdef WorkerBox checkout(self, int threads)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
+    # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1
     cdef object failure(self, int error, int64_t doc)

@@ -8,6 +8,7 @@ cdef enum EntryState:
     ENTRY_PIECE = 1         # bytes in the blob
     ENTRY_BYTE = 2          # a byte token under ByteFallback: `size` is its value
     ENTRY_MISSING = 3       # no such id: skipped
+    ENTRY_FAILS = 4         # the steps raise for this token; matters only where it is decoded
 
 cdef struct Entry:
     int64_t offset          # into the blob
@@ -15,6 +16,12 @@ cdef struct Entry:
     uint8_t state           # ENTRY_*
     uint8_t special
     uint8_t high            # whether a byte >= 0x80 is in it
+
+cdef enum Place:
+    PLACE_INNER = 0         # neither first nor last, or where it makes no difference
+    PLACE_FIRST = 1
+    PLACE_LAST = 2
+    PLACE_ONLY = 3          # first and last
 
 cdef struct Output:
     uint8_t *data
@@ -39,17 +46,17 @@ cdef class IdDecoder:
     cdef bint is_incremental
     cdef list token_steps               # one-token steps, run once per entry
     cdef list text_steps                # run over the joined text
-    cdef Entry *entries
+    cdef Entry *tables[4]               # by Place; NULL where the place makes no difference
     cdef int64_t n_entries
-    cdef dict far_entries               # id -> Entry as bytes, for ids beyond the table
+    cdef dict far_entries               # (id, place) -> Entry as bytes, for ids beyond the tables
     cdef uint8_t *blob                  # pieces; 16 bytes of slack behind the last
     cdef int64_t used, capacity
-    cdef dict edge_pieces               # (id, first, last) -> bytes, or the value of a byte token
 
-    cdef int entry(self, uint32_t number, Entry *e) except -1
-    cdef int fill(self, uint32_t number, Entry *e) except -1
-    cdef object edge_piece(self, uint32_t number, bint first, bint last)
-    cdef str decode_u32(self, const uint32_t *ids, Py_ssize_t n, bint skip_special_tokens)
+    cdef int entry(self, uint32_t number, Place place, Entry *e) except -1
+    cdef int fill(self, uint32_t number, Place place, Entry *e) except -1
+    cdef object piece(self, str text, Place place)
+    cdef int fail(self, uint32_t number, Place place) except -1     # raise what the steps raise
     cdef int join_ids(self, Output *out, const uint32_t *ids, Py_ssize_t n, bint skip) except -1
     cdef str finish(self, str text)
     cdef str decode_list(self, const uint32_t *ids, Py_ssize_t n, bint skip)
+    cdef str decode_u32(self, const uint32_t *ids, Py_ssize_t n, bint skip_special_tokens)

@@ -18,6 +18,8 @@ from hftok._core.arguments cimport bool_argument, check_sequence, u32_array_argu
 from hftok._core.decoders cimport (
     LAST_TOKEN_STEP, STEP_BPE, STEP_BYTE_FALLBACK, STEP_BYTE_LEVEL, STEP_FUSE, STEP_METASPACE, STEP_SPACE, STEP_STRIP, STEP_WORDPIECE,
     DecoderProgram, Step, byte_level_bytes, byte_token)
+from hftok._core.text cimport utf8_decode           # used by the C code below
+from hftok._core.utf8_sequence cimport is_utf8, write_replacements
 
 
 cdef extern from "Python.h":
@@ -32,7 +34,55 @@ cdef extern from *:
         if (size <= 16) memcpy(to, from, 16);
         else memcpy(to, from, size);
     }
+
+    /* Bit 7 of each byte of a word is that byte's answer; shifting left by k brings its bit 7 - k there. */
+    #define HFTOK_BIT7 0x8080808080808080ull
+
+    /* A str of UTF-8 that is known to be valid. */
+    static PyObject *hftok_str_from_utf8(const uint8_t *p, Py_ssize_t n) {
+        const uint8_t *end = p + n;
+        Py_ssize_t i, characters = 0;
+        uint64_t wide = 0, wider = 0;       /* a lead byte above C3 (not Latin-1); above EF (not BMP) */
+        PyObject *s;
+        for (i = 0; i + 8 <= n; i += 8) {
+            uint64_t x, continuation;
+            memcpy(&x, p + i, 8);
+            continuation = x & ~(x << 1) & HFTOK_BIT7;
+            characters += 8 - (Py_ssize_t)(((continuation >> 7) * 0x0101010101010101ull) >> 56);
+            wide |= x & (x << 1) & ((x << 2) | (x << 3) | (x << 4) | (x << 5));
+            wider |= x & (x << 1) & (x << 2) & (x << 3);
+        }
+        for (; i < n; i++) {
+            characters += (p[i] & 0xC0) != 0x80;
+            if (p[i] >= 0xC4) wide |= HFTOK_BIT7;
+            if (p[i] >= 0xF0) wider |= HFTOK_BIT7;
+        }
+        wide &= HFTOK_BIT7;
+        wider &= HFTOK_BIT7;
+        s = PyUnicode_New(characters, wider ? 0x10FFFF : wide ? 0xFFFF : characters < n ? 0xFF : 0x7F);
+        if (!s) return NULL;
+        if (wider) {
+            Py_UCS4 *to = PyUnicode_4BYTE_DATA(s);
+            while (p < end) { int length; *to++ = hftok_utf8_decode(p, &length); p += length; }
+        } else if (wide) {
+            Py_UCS2 *to = PyUnicode_2BYTE_DATA(s);
+            while (p < end) {
+                unsigned c = *p;
+                if (c >= 0xE0) { *to++ = (Py_UCS2)((c & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu)); p += 3; }
+                else if (c < 0x80) { *to++ = (Py_UCS2)c; p++; }
+                else { *to++ = (Py_UCS2)((c & 0x1F) << 6 | (p[1] & 0x3Fu)); p += 2; }
+            }
+        } else {
+            Py_UCS1 *to = PyUnicode_1BYTE_DATA(s);
+            while (p < end) {
+                if (*p < 0x80) *to++ = *p++;
+                else { *to++ = (Py_UCS1)((p[0] & 0x03) << 6 | (p[1] & 0x3F)); p += 2; }
+            }
+        }
+        return s;
+    }
     """
+    object str_from_utf8 "hftok_str_from_utf8"(const uint8_t *p, Py_ssize_t n)
     void copy_piece "hftok_copy_piece"(uint8_t *to, const uint8_t *source, size_t size) noexcept nogil
 
 
@@ -53,23 +103,15 @@ cdef int _reserve(Output *out, int64_t extra) except -1:
     return 0
 
 
-cdef int _put(Output *out, bytes data) except -1:
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(data)
-    _reserve(out, n)
-    memcpy(out.data + out.size, PyBytes_AS_STRING(data), <size_t>n)
-    out.size += n
-    out.high = True         # not looked at: these are few
-    return 0
-
-
-cdef int _put_run(Output *out, bytearray run) except -1:
-    # The end of a run of byte tokens.
-    try:
-        run.decode("utf-8")
-        _put(out, bytes(run))
-    except UnicodeDecodeError:
-        _put(out, b"\xef\xbf\xbd" * len(run))
-    run.clear()
+cdef int _end_run(Output *out, int64_t start) except -1:
+    # A run of byte tokens stands in the output from `start` on: it is text, or each of its bytes becomes U+FFFD.
+    cdef int64_t n = out.size - start
+    out.high = True
+    if is_utf8(out.data + start, n):
+        return 0
+    _reserve(out, 2 * n)
+    write_replacements(out.data + start, n)
+    out.size = start + 3 * n
     return 0
 
 
@@ -90,21 +132,27 @@ cdef class IdDecoder:
     """
 
     def __cinit__(self, DecoderProgram program not None, id_to_token, size, special_tokens):
+        cdef int place
         self.program = program
         self.id_to_token = id_to_token
         self.special_tokens = frozenset(special_tokens)
         self.far_entries = {}
-        self.edge_pieces = {}
         self.n_entries = min(max(<int64_t>size, 0), TABLE_LIMIT)
-        self.entries = <Entry *>calloc(<size_t>self.n_entries + 1, sizeof(Entry))
         self.capacity = 4096
         self.blob = <uint8_t *>malloc(<size_t>self.capacity + 16)
-        if self.entries == NULL or self.blob == NULL:
-            raise MemoryError("no memory for the table of decoded tokens")
+        if self.blob == NULL:
+            raise MemoryError("no memory for the decoded tokens")
         self._plan()
+        for place in range(4):
+            if (not place & PLACE_FIRST or self.first_differs) and (not place & PLACE_LAST or self.last_differs):
+                self.tables[place] = <Entry *>calloc(<size_t>self.n_entries + 1, sizeof(Entry))
+                if self.tables[place] == NULL:
+                    raise MemoryError("no memory for the table of decoded tokens")
 
     def __dealloc__(self):
-        free(self.entries)
+        cdef int place
+        for place in range(4):
+            free(self.tables[place])
         free(self.blob)
 
     def _plan(self):
@@ -142,11 +190,8 @@ cdef class IdDecoder:
 
     # --- the table ---
 
-    cdef int fill(self, uint32_t number, Entry *e) except -1:
-        cdef Step step
-        cdef str text
+    cdef int fill(self, uint32_t number, Place place, Entry *e) except -1:
         cdef bytes data
-        cdef int value
         cdef uint8_t *blob
         cdef int64_t capacity, size, i
         cdef Entry made
@@ -157,15 +202,17 @@ cdef class IdDecoder:
         made.state = ENTRY_MISSING
         if token is not None:
             made.special = token in self.special_tokens
-            text = <str?>token
-            for step in self.token_steps:
-                text = step.token(text, False, False)
-            value = byte_token(text) if self.join == JOIN_FALLBACK else -1
-            if value >= 0:
+            try:
+                piece = self.piece(<str?>token, place)
+            except ValueError:
+                made.state = ENTRY_FAILS
+                e[0] = made
+                return 0
+            if isinstance(piece, int):
                 made.state = ENTRY_BYTE
-                made.size = <uint32_t>value
+                made.size = <uint32_t>piece
             else:
-                data = byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
+                data = <bytes>piece
                 size = PyBytes_GET_SIZE(data)
                 if size > 0xFFFFFFFF:
                     raise OverflowError("a token of 4 GiB or more cannot be decoded")
@@ -186,39 +233,38 @@ cdef class IdDecoder:
         e[0] = made
         return 0
 
-    cdef int entry(self, uint32_t number, Entry *e) except -1:
+    cdef object piece(self, str text, Place place):
+        """What a token becomes at a place: bytes, or the int value of a byte token."""
+        cdef Step step
+        cdef int value
+        for step in self.token_steps:
+            text = step.token(text, place & PLACE_FIRST, place & PLACE_LAST)
+        if self.join == JOIN_FALLBACK:
+            value = byte_token(text)
+            if value >= 0:
+                return value
+        return byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
+
+    cdef int fail(self, uint32_t number, Place place) except -1:
+        self.piece(self.id_to_token(number), place)
+        raise RuntimeError("a token that could not be decoded now can be: id_to_token changed its mind")
+
+    cdef int entry(self, uint32_t number, Place place, Entry *e) except -1:
         cdef bytes kept
+        cdef Entry *table = self.tables[<int>place]
         if <int64_t>number < self.n_entries:
-            if self.entries[number].state == ENTRY_UNKNOWN:
-                self.fill(number, &self.entries[number])
-            e[0] = self.entries[number]
+            if table[number].state == ENTRY_UNKNOWN:
+                self.fill(number, place, &table[number])
+            e[0] = table[number]
             return 0
-        kept = self.far_entries.get(number)
+        kept = self.far_entries.get((number, <int>place))
         if kept is not None:
             memcpy(e, PyBytes_AS_STRING(kept), sizeof(Entry))
             return 0
-        self.fill(number, e)
+        self.fill(number, place, e)
         if e.state != ENTRY_MISSING:        # any number of ids may be missing: not kept
-            self.far_entries[number] = (<char *>e)[:sizeof(Entry)]
+            self.far_entries[(number, <int>place)] = (<char *>e)[:sizeof(Entry)]
         return 0
-
-    cdef object edge_piece(self, uint32_t number, bint first, bint last):
-        """The bytes of an id at the first or last place, or the int value of a byte token."""
-        cdef Step step
-        cdef str text
-        key = (number, first, last)
-        piece = self.edge_pieces.get(key)
-        if piece is None:
-            text = self.id_to_token(number)
-            for step in self.token_steps:
-                text = step.token(text, first, last)
-            value = byte_token(text) if self.join == JOIN_FALLBACK else -1
-            if value >= 0:
-                piece = value
-            else:
-                piece = byte_level_bytes(text) if self.join == JOIN_BYTES else text.encode("utf-8")
-            self.edge_pieces[key] = piece
-        return piece
 
     # --- decoding ---
 
@@ -235,8 +281,10 @@ cdef class IdDecoder:
             raise MemoryError("no memory for the decoded text")
         try:
             self.join_ids(&out, ids, n, skip_special_tokens)
-            if out.high:
+            if out.high and self.join == JOIN_BYTES and not is_utf8(out.data, out.size):
                 text = PyUnicode_DecodeUTF8(<const char *>out.data, out.size, b"replace")
+            elif out.high:
+                text = str_from_utf8(out.data, out.size)
             else:
                 text = PyUnicode_New(out.size, 127)
                 memcpy(PyUnicode_DATA(text), out.data, <size_t>out.size)
@@ -254,47 +302,68 @@ cdef class IdDecoder:
         return "".join(tokens)
 
     cdef int join_ids(self, Output *out, const uint32_t *ids, Py_ssize_t n, bint skip) except -1:
-        cdef Py_ssize_t i, last = -1
+        cdef Py_ssize_t i = 0, stop, last = -1
+        cdef int64_t run = -1           # where in the output a run of byte tokens starts
         cdef Entry e
-        cdef Entry *entries = self.entries
+        cdef const Entry *inner = self.tables[<int>PLACE_INNER]
+        cdef const Entry *met
+        cdef const uint8_t *blob
+        cdef uint8_t *p
+        cdef const uint8_t *limit
         cdef int64_t n_entries = self.n_entries
-        cdef bint first = self.first_differs
-        cdef bytearray run = bytearray() if self.join == JOIN_FALLBACK else None
+        cdef Place place = PLACE_FIRST if self.first_differs else PLACE_INNER
         if self.last_differs:
             for i in range(n - 1, -1, -1):
-                self.entry(ids[i], &e)
+                self.entry(ids[i], PLACE_INNER, &e)
                 if e.state != ENTRY_MISSING and not (skip and e.special):
                     last = i
                     break
-        for i in range(n):
-            if <int64_t>ids[i] < n_entries and entries[ids[i]].state != ENTRY_UNKNOWN:
-                e = entries[ids[i]]
-            else:
-                self.entry(ids[i], &e)
+            i = 0
+        while True:
+            if run < 0 and place == PLACE_INNER:
+                # As far as it goes: entries that were met before and are plain pieces.
+                stop = last if last >= i else n
+                blob = self.blob
+                p = out.data + out.size
+                limit = out.data + out.capacity
+                while i < stop and <int64_t>ids[i] < n_entries:
+                    met = inner + ids[i]
+                    if met.state != ENTRY_PIECE or (met.special & <uint8_t>skip) or limit - p < <int64_t>met.size:
+                        break
+                    copy_piece(p, blob + met.offset, met.size)
+                    p += met.size
+                    out.high |= met.high
+                    i += 1
+                out.size = p - out.data
+            if i >= n:
+                break
+            # One of any kind.
+            if i == last:
+                place = <Place>(place | PLACE_LAST)
+            self.entry(ids[i], place, &e)
             if e.state == ENTRY_MISSING or (skip and e.special):
+                i += 1
                 continue
-            if first or i == last:
-                piece = self.edge_piece(ids[i], first, i == last)
-                first = False
-                if isinstance(piece, int):
-                    run.append(piece)
-                else:
-                    if run:
-                        _put_run(out, run)
-                    _put(out, <bytes>piece)
-                continue
-            if e.state == ENTRY_BYTE:
-                run.append(e.size)
-                continue
-            if run is not None and run:
-                _put_run(out, run)
-            if out.capacity - out.size < <int64_t>e.size:
+            if e.state == ENTRY_PIECE:
+                if run >= 0:
+                    _end_run(out, run)
+                    run = -1
                 _reserve(out, e.size)
-            copy_piece(out.data + out.size, self.blob + e.offset, e.size)
-            out.size += e.size
-            out.high |= e.high
-        if run is not None and run:
-            _put_run(out, run)
+                copy_piece(out.data + out.size, self.blob + e.offset, e.size)
+                out.size += e.size
+                out.high |= e.high
+            elif e.state == ENTRY_BYTE:
+                if run < 0:
+                    run = out.size
+                _reserve(out, 1)
+                out.data[out.size] = <uint8_t>e.size
+                out.size += 1
+            else:
+                self.fail(ids[i], place)
+            place = PLACE_INNER
+            i += 1
+        if run >= 0:
+            _end_run(out, run)
         return 0
 
     cdef str decode_list(self, const uint32_t *ids, Py_ssize_t n, bint skip):

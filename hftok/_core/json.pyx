@@ -18,7 +18,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite, isinf
 from libc.stdint cimport INT32_MAX, UINT32_MAX, UINT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
@@ -27,8 +27,10 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     object PyUnicode_Concat(object left, object right)
     unsigned long long PyLong_AsUnsignedLongLongMask(object value) except? <unsigned long long>-1
+    void PyObject_GC_UnTrack(PyObject *op) noexcept
     int PyGC_Enable() noexcept
     int PyGC_Disable() noexcept
+    int Py_DTSF_ADD_DOT_0
     char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
     unsigned long long PyLong_AsUnsignedLongLong(object value) except? <unsigned long long>-1
     long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
@@ -56,9 +58,11 @@ class JsonSyntaxError(Exception):
 
 
 class RepeatedKeys(dict):
-    """An object in which a key came twice. The dict holds the last values, `repeated` the keys."""
+    """An object in which a key came twice. The dict holds the last values, `repeated` the keys; of the outermost object
+    `overwritten` has the earlier (key, value) pairs."""
 
     repeated = frozenset()
+    overwritten = ()
 
 
 class MergeIds:
@@ -102,6 +106,7 @@ cdef class Reader:
     cdef uint8_t *scratch
     cdef int64_t scratch_size
     cdef int64_t scratch_capacity
+    cdef object fields         # keys of the outermost object; None: any
     # the vocabulary and the merges of the object that was read last
     cdef VocabEntry *entries
     cdef int64_t entry_count
@@ -258,11 +263,11 @@ cdef class Reader:
             raise self.peek_error("EOF while parsing a value")
         raise self.peek_error("key must be a string")
 
-    cdef dict read_object(self):
+    cdef object read_object(self):
         cdef dict result = {}
         cdef set repeated = None
+        cdef list overwritten = []
         cdef bint first = True
-        cdef Py_ssize_t before
         cdef int c
         cdef int64_t merges_at = -1, vocab_entries = -1, raw_merges = -1
         self.enter()
@@ -271,6 +276,12 @@ cdef class Reader:
             self.pos += 1
             key = self.string()
             c = self.skip_blank()
+            if self.depth == 1 and self.fields is not None and key not in self.fields:
+                # The reference's reader of a tokenizer passes over a key that it does not know without its value
+                # (tokenizer/serialization.rs): such a key may stand alone, and may not have one.
+                if c == c":":
+                    raise self.peek_error(f"unknown field `{key}`, expected one of " + ", ".join(self.fields))
+                continue
             if c != c":":
                 raise self.peek_error("EOF while parsing an object" if c == -1 else "expected `:`")
             self.pos += 1
@@ -287,18 +298,20 @@ cdef class Reader:
                     value = self.pieces()
             else:
                 value = self.value()
-            before = len(result)
-            PyDict_SetItem(result, key, value)
-            if len(result) == before:
+            if key in result:
                 if repeated is None:
                     repeated = set()
                 repeated.add(key)
+                if self.depth == 1:
+                    overwritten.append((key, result[key]))
+            PyDict_SetItem(result, key, value)
         self.depth -= 1
         if raw_merges > 0:
             result["merges"] = self.merges(result, merges_at, vocab_entries, raw_merges)
         if repeated is not None:
             marked = RepeatedKeys(result)
             marked.repeated = frozenset(repeated)
+            marked.overwritten = tuple(overwritten)
             return marked
         return result
 
@@ -310,7 +323,7 @@ cdef class Reader:
         self.pos += 1
         return True
 
-    cdef dict vocab(self, int64_t *count):
+    cdef object vocab(self, int64_t *count):
         """The object of "vocab". Where it maps distinct source texts to ids, `count` tells how many; `entries` has them."""
         cdef dict result = {}
         cdef set repeated = None
@@ -558,7 +571,10 @@ cdef class Reader:
                 score = self.number(c != c"-")
                 if not self.literal(c"]"):
                     break
-                PyList_Append(result, (text, score if type(score) is float else float(score)))
+                piece = (text, score if type(score) is float else float(score))
+                # Text and number: no cycle can go through it. The collector would find that out at its first pass over all.
+                PyObject_GC_UnTrack(<PyObject *>piece)
+                PyList_Append(result, piece)
                 if self.literal(c","):
                     continue
                 if self.literal(c"]"):
@@ -831,11 +847,12 @@ cdef class Reader:
         return f if positive else -f
 
 
-def loads(data):
+def loads(data, fields=None):
     """Reads one JSON text.
 
     Args:
         data: `str`, or `bytes` of UTF-8 (checked inside strings, where alone it can matter).
+        fields: the keys that the outermost object may have; None: any.
 
     Returns:
         dict, list, str, int (within 64 bits), float, bool or None. An object with a repeated key is a `RepeatedKeys`. The
@@ -860,6 +877,7 @@ def loads(data):
         raw = data
         start = raw
         size = len(raw)
+    reader.fields = fields
     reader.data = <const uint8_t *>start
     reader.size = size
     # Nothing that is made here can be part of a cycle; a collection per 700 containers would take longer than the reading.
@@ -897,6 +915,10 @@ class MergeError(Exception):
     """A merge that the vocabulary cannot serve: a part, or the whole, is not in it."""
 
 
+class MergePanic(MergeError):
+    """One of those at which the reference panics: the whole is longer than any token, or a part shorter than the prefix."""
+
+
 def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_size):
     """Merges as ids.
 
@@ -910,7 +932,7 @@ def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_
         ids only the last is kept, at its own rank (models/bpe/model.rs, BpeBuilder::build collects them into a map).
 
     Raises:
-        MergeError: "Token `x` out of vocabulary".
+        MergeError: "Token `x` out of vocabulary"; a MergePanic where the reference panics.
     """
     cdef Py_ssize_t i, n = len(merges)
     cdef uint32_t left, right, merged
@@ -925,13 +947,15 @@ def resolve_merges(dict vocab not None, list merges not None, Py_ssize_t prefix_
         else:
             tail = (<str>b).encode()
             if len(tail) < prefix_size:
-                raise MergeError(f"the merge of `{a}` and `{b}` does not carry the continuing subword prefix")
+                raise MergePanic(f"the merge of `{a}` and `{b}` does not carry the continuing subword prefix")
             # A cut inside a character gives bytes that no token has.
             whole = (<str>a).encode() + tail[prefix_size:]
             try:
                 whole = whole.decode()
             except UnicodeDecodeError:
                 raise MergeError(f"Token `{whole.decode('utf-8', 'replace')}` out of vocabulary") from None
+        if whole not in vocab and len(whole.encode()) > max(len(token.encode()) for token in vocab):
+            raise MergePanic(f"Token `{whole}` out of vocabulary")
         merged = _id_of(vocab, whole)
         out[i, 0] = left
         out[i, 1] = right
@@ -1098,8 +1122,18 @@ cdef class Writer:
     cdef int number(self, double x, bint single) except -1:
         """Shortest digits that read back as the same number; positional from 1e-5 (single: 1e-6) below 1e16 (1e13)."""
         cdef bytes digits
+        cdef char *text
+        cdef int result
         if not isfinite(x):
             return self.put(b"null", 4)
+        if not single:
+            text = PyOS_double_to_string(x, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+            # Python's repr is positional from 1e-4 below 1e16, and the digits are the same.
+            if strchr(text, c"e") == NULL:
+                result = self.put(text, strlen(text))
+                PyMem_Free(text)
+                return result
+            PyMem_Free(text)
         digits = shortest_digits(x, single)
         return self.put(digits, len(digits))
 
@@ -1121,8 +1155,8 @@ cdef class Writer:
         if isinstance(x, Float32):
             return self.number((<Float32>x).value, True)
         if isinstance(x, dict):
-            return self.map(x)
-        if isinstance(x, (list, tuple)):
+            return self.map(x if type(x) is dict else dict(x))
+        if isinstance(x, (list, tuple)) or hasattr(x, "__next__"):
             return self.sequence(x)
         raise TypeError(f"cannot write {type(x).__name__} as JSON")
 
@@ -1140,7 +1174,9 @@ cdef class Writer:
                 self.put_char(c",")
             first = False
             self.new_line()
-            self.string(<str?>key)
+            if not isinstance(<object>key, str):
+                raise TypeError("the keys of a JSON object are strings")
+            self.string(<object>key)
             self.put_char(c":")
             if self.pretty:
                 self.put_char(c" ")
@@ -1151,8 +1187,6 @@ cdef class Writer:
 
     cdef int sequence(self, object x) except -1:
         cdef bint first = True
-        if not x:
-            return self.put(b"[]", 2)
         self.put_char(c"[")
         self.indent += 1
         for item in x:
@@ -1160,9 +1194,13 @@ cdef class Writer:
                 self.put_char(c",")
             first = False
             self.new_line()
-            self.value(item)
+            if type(item) is str:
+                self.string(item)
+            else:
+                self.value(item)
         self.indent -= 1
-        self.new_line()
+        if not first:
+            self.new_line()
         return self.put_char(c"]")
 
 
@@ -1211,7 +1249,7 @@ def dumps(value, bint pretty=False):
     """Writes a value as serde_json does: no blanks, or (pretty) two blanks a level; non-ASCII text stays as it is.
 
     Args:
-        value: dict with str keys, list, tuple, str, int, float (not finite: null), `Float32`, bool, None.
+        value: dict with str keys, list, tuple, iterator (read once), str, int, float (not finite: null), `Float32`, bool, None.
 
     >>> dumps({"a": [1, 1e-7, 0.5, "é\\n"]})
     '{"a":[1,1e-7,0.5,"é\\\\n"]}'

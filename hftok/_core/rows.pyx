@@ -7,7 +7,7 @@ cimport numpy as cnp
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromUnsignedLong
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -23,7 +23,9 @@ from hftok._core import parallel
 cnp.import_array()
 
 cdef enum:
+    PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
     PAD_ROWS = 256           # rows of a padded matrix that one thread writes at a time
+    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
     ADOPT_TOKENS = 16384     # results of one thread from this size on are its own buffer
 
 
@@ -215,19 +217,30 @@ cdef object _ragged(Encoded e, bint spans, object par):
 def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
     """Ids of one text as a uint32 array."""
     cdef Documents d
-    cdef Encoded e = Encoded()
+    cdef Encoded e
+    cdef WorkerBox box
+    cdef Worker *w
     cdef cnp.npy_intp n
+    cdef int64_t end = 0
     cdef object ids
     if not PyUnicode_Check(text):
         raise TypeError(f"text is of type {type(text).__name__}: TextInputSequence must be str")
-    d = Documents()
-    d.add_str(text)
-    e.encode(engine, d, affix, 0, False, False, False if d.bytes < 65536 else None, exact)
-    n = e.total
-    ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
-    _copy_out(e, <uint32_t *>cnp.PyArray_DATA(<cnp.ndarray>ids), NULL, None)
-    e.release()
-    return ids
+    if exact or PyUnicode_GET_LENGTH(text) > SHORT:
+        d = Documents()
+        d.add_str(text)
+        e = Encoded()
+        e.encode(engine, d, affix, 0, False, False, None, exact)
+        return _ragged(e, False, None)[0]
+    box = engine.checkout(1)
+    w = box.w
+    try:
+        engine.encode_short(box, text, affix, &end)
+        n = w.n_ids
+        ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
+        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), w.ids, <size_t>n * 4)
+        return ids
+    finally:
+        engine.checkin(box)
 
 
 def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, par=None, bint exact=False):
@@ -473,8 +486,8 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
                 raise ValueError(f"a row has {width} tokens and does not fit a width of {length}: give max_length, or a larger one")
             width = length
         if multiple:
-            begin = multiple
-            width += (begin - width % begin) % begin  # never C's % of a negative number
+            i = multiple
+            width += (i - width % i) % i             # C's %: its sign is the dividend's
         m.width = width
         shape[0] = m.rows
         shape[1] = width
@@ -487,7 +500,7 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
         if want_special:
             result["special_tokens_mask"] = _matrix(shape, &m.out_special)
         i = (m.rows + PAD_ROWS - 1) // PAD_ROWS
-        if m.rows * width < 4096:
+        if m.rows * width < PARALLEL_CELLS:
             parallel_for(_write_rows, &m, i, 1)
         else:
             threads = parallel.threads_for(i, par)

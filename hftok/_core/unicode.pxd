@@ -10,7 +10,8 @@ cdef extern from "unicode_tables.h" nogil:
     enum:
         UC_WHITESPACE       # Rust char::is_whitespace (White_Space), also regex \s
         UC_NUMERIC          # Rust char::is_numeric (Nd, Nl, No)
-        UC_PUNCTUATION      # is_ascii_punctuation or unicode_categories is_punctuation (Bert, Punctuation pre-tokenizers)
+        UC_PUNCTUATION      # is_ascii_punctuation or unicode_categories is_punctuation (Bert and Punctuation
+                            # pre-tokenizers)
         UC_OTHER            # unicode_categories is_other (BertNormalizer's control characters; \t \n \r NUL have it,
                             # U+FFFD has not: clean_text treats these five apart)
         UC_MARK_NONSPACING  # unicode_categories is_mark_nonspacing (BertNormalizer strip_accents, which decomposes
@@ -19,18 +20,24 @@ cdef extern from "unicode_tables.h" nogil:
         UC_WORD             # \w of the regex crate (Whitespace pre-tokenizer, single_word added tokens)
         UC_CHINESE          # BertNormalizer's is_chinese_char
     uint32_t uc_props(uint32_t cp)
-    # General category as Oniguruma's \p{..} sees it (patterns of Split and Replace): one of UC_GC_*. \p{L}, \p{M}, \p{N},
-    # \p{P}, \p{S}, \p{Z}, \p{C} are the unions by first letter; \d is Nd.
+    # General category as Oniguruma's \p{..} sees it (patterns of Split and Replace): one of UC_GC_*. \p{L}, \p{M},
+    # \p{N}, \p{P}, \p{S}, \p{Z}, \p{C} are the unions by first letter; \d is Nd.
     enum:
-        UC_GC_CN, UC_GC_LU, UC_GC_LL, UC_GC_LT, UC_GC_LM, UC_GC_LO, UC_GC_MN, UC_GC_MC, UC_GC_ME, UC_GC_ND, UC_GC_NL, UC_GC_NO
+        UC_GC_CN, UC_GC_LU, UC_GC_LL, UC_GC_LT, UC_GC_LM, UC_GC_LO, UC_GC_MN, UC_GC_MC, UC_GC_ME, UC_GC_ND, UC_GC_NL
+        UC_GC_NO
         UC_GC_PC, UC_GC_PD, UC_GC_PS, UC_GC_PE, UC_GC_PI, UC_GC_PF, UC_GC_PO, UC_GC_SM, UC_GC_SC, UC_GC_SK, UC_GC_SO
         UC_GC_ZS, UC_GC_ZL, UC_GC_ZP, UC_GC_CC, UC_GC_CF, UC_GC_CS, UC_GC_CO
     int uc_onig_category(uint32_t cp)
     int uc_onig_space(uint32_t cp)       # \s of Oniguruma
     int uc_onig_word(uint32_t cp)        # \w \W \b \B \p{Word} of Oniguruma, outside brackets
-    int uc_onig_word_in_class(uint32_t cp)   # the same within [..], and [[:word:]]: without the No of Latin-1 (e.g. U+00B2)
+    int uc_onig_word_in_class(uint32_t cp)   # the same within [..], and [[:word:]]: without U+00B2 and its like (No)
     int uc_onig_han(uint32_t cp)         # \p{Han} of Oniguruma
     int uc_onig_script(uint32_t cp)      # \p{Script} of Oniguruma: one of UC_SCRIPT_*, UC_SCRIPT_UNKNOWN where none
+    int uc_onig_alphabetic(uint32_t cp)  # \p{Alphabetic}, \p{Uppercase}, \p{Lowercase} of Oniguruma, also [[:alpha:]],
+    int uc_onig_uppercase(uint32_t cp)   # [[:upper:]], [[:lower:]]
+    int uc_onig_lowercase(uint32_t cp)
+    uint32_t uc_onig_fold(uint32_t cp)   # (?i): characters match each other if this is equal (sequences, as ss for
+                                         # U+00DF, are not in it)
     # Scripts: one enumeration for both tables, alphabetical; the ones that kernels need are named here.
     enum:
         UC_SCRIPT_ANY, UC_SCRIPT_UNKNOWN     # both 0
@@ -44,10 +51,19 @@ cdef extern from "unicode_tables.h" nogil:
     int uc_upper(uint32_t cp, uint32_t *out)
     int uc_decompose(uint32_t cp, uint32_t *out)          # full canonical decomposition, Hangul included
     int uc_decompose_compat(uint32_t cp, uint32_t *out)   # full compatibility decomposition
-    int uc_ccc(uint32_t cp)                               # canonical combining class (of a decomposing one: of its first)
+    int uc_ccc(uint32_t cp)     # canonical combining class (what decomposes: that of the first of its parts)
     uint32_t uc_compose(uint32_t a, uint32_t b)           # primary composite of a b, Hangul included; 0 if none
     # Bit 0: NFD leaves it alone, 1: NFKD, 2: NFC quick check yes, 3: NFKC quick check yes. Bits 0 and 1: copied
     # whatever stands around it. Bits 2 and 3: a text may be cut right before such a character and the pieces normalized
     # apart; a run of them is its own normal form, but for the last one if one without the bit follows (it may compose
     # with that one). The header states the rule in full.
     int uc_stable(uint32_t cp)
+    # Extended grapheme clusters (crate unicode-segmentation, Precompiled normalizer). uc_grapheme_start tells whether a
+    # cluster starts at cp: called for one character after the other, with *state 0 before the first. Controls always
+    # start one, and so does any character after them.
+    enum:
+        UC_GB_OTHER, UC_GB_CR, UC_GB_LF, UC_GB_CONTROL, UC_GB_EXTEND, UC_GB_CONJUNCT_EXTEND, UC_GB_LINKER, UC_GB_ZWJ
+        UC_GB_REGIONAL_INDICATOR, UC_GB_PREPEND, UC_GB_SPACING_MARK, UC_GB_L, UC_GB_V, UC_GB_T, UC_GB_LV, UC_GB_LVT
+        UC_GB_PICTOGRAPHIC, UC_GB_CONSONANT
+    int uc_grapheme_class(uint32_t cp)
+    int uc_grapheme_start(uint32_t *state, uint32_t cp)

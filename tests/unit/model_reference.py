@@ -1,4 +1,4 @@
-"""What the tests of the model kernels share: answers of the reference and of the kernel in one form, and the real files."""
+"""What the tests of the model kernels share: answers of reference and kernel in one form, and the real files."""
 
 import json
 import os
@@ -63,7 +63,15 @@ def corpus(name, start=0, size=200_000):
 
 
 STRANGE = [
-    "", " ", "a", "\0", "\n\n", "é", "e\u0301", "漢字", "日本語のテキスト", "한국어", "مرحبا بالعالم", "ไทยภาษา", "🙂", "👩‍👩‍👧‍👦",
-    "\u200b\u200d", "\ufeffx", "\ufffd", "\U0010ffff", "İstanbul", "ſß", "ﬁ", "<unk>", "<0x41>", "</w>", "##a", "▁", "▁▁▁a",
-    "Ġ", "ĠHello", "a" * 63, "a" * 64, "a" * 65, "a" * 300, "ab" * 200, "é" * 100, "漢" * 100, "🙂" * 40, "aé漢🙂" * 30,
+    "", " ", "a", "\0", "\n\n", "é", "e\u0301", "漢字", "日本語のテキスト", "한국어", "مرحبا بالعالم", "ไทยภาษา", "🙂",
+    "👩‍👩‍👧‍👦", "\u200b\u200d", "\ufeffx", "\ufffd", "\U0010ffff", "İstanbul", "ſß", "ﬁ", "<unk>", "<0x41>",
+    "</w>", "##a", "▁", "▁▁▁a", "Ġ", "ĠHello", "a" * 63, "a" * 64, "a" * 65, "a" * 300, "ab" * 200, "é" * 100,
+    "漢" * 100, "🙂" * 40, "aé漢🙂" * 30,
 ]  # fmt: skip
+
+
+def byte_chars():
+    """The ByteLevel character of each byte."""
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [b for b in range(256) if b not in kept]
+    return {**{b: chr(b) for b in kept}, **{b: chr(256 + i) for i, b in enumerate(others)}}

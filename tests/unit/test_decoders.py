@@ -172,6 +172,39 @@ def test_byte_fallback_reads_a_plus_sign() -> None:
         assert program.decode([token, "a"]) == theirs.decode([token, "a"])
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s+",
+        "b*",
+        "[0-9]+",
+        "(?i:A)",
+        "▁",
+        "é+",
+        "^",
+        "$",
+        ".",
+        "(?<=a)b",
+        r"\p{Han}",
+        "a|ab",
+        r"</w>",
+        "",
+        r"\A.",
+        "x*?",
+    ],
+)
+def test_replace_by_regular_expression(pattern: str) -> None:
+    pytest.importorskip("hftok._core.patterns", reason="this build has no regular expressions")
+    for content in ("", "<é>"):
+        spec = ("Sequence", (("Replace", "Regex", pattern, content), ("ByteFallback",), ("Fuse",)))
+        program, theirs = DecoderProgram(spec), reference(spec)
+        for token in [*POOL, "abba b12 ab", "aé日本é\n9", "A\nb  c"]:
+            assert program.decode([token]) == theirs.decode([token]), token
+        pair = Pair(spec, 7)
+        for skip in (True, False):
+            assert pair.decode(pair.ids, skip) == pair.theirs.decode(pair.ids, skip)
+
+
 class Numbered:
     """A sequence by its __getitem__ alone."""
 
@@ -386,6 +419,34 @@ def test_id_arguments(ids: Any) -> None:
     )
 
 
+def test_texts_of_every_width() -> None:
+    words = [
+        "a",
+        "Z9",
+        "\x7f",
+        "\x80",
+        "é",
+        "ÿ",
+        "\u0100",
+        "\u07ff",
+        "\u0800",
+        "日本",
+        "\uffff",
+        "\U00010000",
+        "\U0010ffff",
+        "abcdefgh" * 3,
+    ]
+    decoder = IdDecoder(DecoderProgram(("Fuse",)), dict(enumerate(words)).get, len(words), [])
+    rng = random.Random(5)
+    for top in range(1, len(words) + 1):
+        for _ in range(60):
+            ids = [rng.randrange(top) for _ in range(rng.randrange(14))]
+            text = decoder.decode(ids)
+            assert text == "".join(words[i] for i in ids)
+            assert text.isascii() == ("".join(words[i] for i in ids)).isascii()
+            assert text.encode("utf-16-le") == "".join(words[i] for i in ids).encode("utf-16-le")
+
+
 def test_ids_far_apart() -> None:
     words = {0: "a", 7: "##b", 2**31: "c", 2**32 - 1: "##d"}
     decoder = IdDecoder(DecoderProgram(("WordPiece", "##", True)), words.get, 2**32, ["c"])
@@ -408,6 +469,20 @@ def test_a_failing_vocabulary_leaves_the_decoder_usable() -> None:
         decoder.decode([0, 1, 2])
     fail = False
     assert decoder.decode([0, 1, 2]) == "abc"
+
+
+def test_tokens_that_cannot_be_stripped_matter_only_where_they_are_decoded() -> None:
+    words = ["a", "b", "aa"]
+    specs = [(("Strip", "a", 0, 2), 2), (("Sequence", (("WordPiece", "##", False), ("Strip", "a", 0, 2))), 0)]
+    for spec, first in specs:
+        theirs = tokenizers.Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="b"))
+        theirs.decoder = reference(spec)
+        theirs.add_special_tokens(["a"])
+        decoder = IdDecoder(DecoderProgram(spec), theirs.id_to_token, 3, ["a"])
+        for ids in ([first, 0, 1], [0], [first, 0], [first, 2, 1], [1, 2]):
+            for skip in (True, False):
+                got, want = outcome(decoder.decode, ids, skip), outcome(theirs.decode, ids, skip)
+                assert same(got, want), (spec, ids, skip, got, want)
 
 
 # --- streams ---------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The Unicode tables against the reference, on every scalar value.
 
 The header was made by asking the reference about characters kept apart; here the tables predict what the reference
-gives for long texts of all characters, and the prediction is compared as a whole. Decompositions, combining classes
-and compositions are in test_unicode_normalization.py.
+gives for long texts of all characters, and the prediction is compared as a whole. Oniguruma's classes, normal forms
+and grapheme clusters have a file each beside this one.
 """
 
 import itertools
@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy
 import pytest
 import tokenizers
-from tokenizers import NormalizedString, Regex, normalizers, pre_tokenizers
+from tokenizers import NormalizedString, normalizers, pre_tokenizers
 
 from hftok._core import unicode
 
 SCALARS = numpy.concatenate([numpy.arange(0xD800), numpy.arange(0xE000, 0x110000)])
 TEXT = "".join(map(chr, SCALARS))
 PROPS = unicode.table("props")
-CATEGORY = unicode.table("category")
 
 
 def has(name: str) -> numpy.ndarray:
@@ -107,71 +106,6 @@ def test_case() -> None:
     string = NormalizedString(TEXT)
     string.uppercase()
     assert string.normalized == "".join(map(unicode.upper, SCALARS.tolist()))
-
-
-# ------------------------------------------------------------------------------------------------------- Oniguruma
-
-
-def matches(pattern: str, text: str) -> str:
-    """The characters of `text` that the pattern of one character matches."""
-    splitter = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
-    return "".join(piece for piece, _ in splitter.pre_tokenize_str(text))
-
-
-def check_class(pattern: str, members: numpy.ndarray) -> None:
-    """The pattern matches exactly the scalar values of a mask over code points."""
-    assert matches(pattern, TEXT) == text_of(SCALARS[members[SCALARS] != 0])
-
-
-def test_categories() -> None:
-    blocks = {name: text_of(SCALARS[CATEGORY[SCALARS] == i]) for i, name in enumerate(unicode.CATEGORIES)}
-    assert blocks["Cs"] == ""
-    for name, block in blocks.items():  # each has all that the table gives it ...
-        assert not block or matches(rf"\p{{{name}}}", block) == block, name
-    # ... and no character is in two: not one is in the union of a category's intersections with those before it.
-    names = [rf"\p{{{name}}}" for name in blocks]
-    twice = "".join(f"[{name}&&[{''.join(names[:i])}]]" for i, name in enumerate(names) if i)
-    assert matches(f"[{twice}]", TEXT) == ""
-    assert matches(f"[{twice}\\p{{Lu}}]", TEXT) == blocks["Lu"]
-
-
-def test_unions_of_categories() -> None:
-    text = text_of(SCALARS[~numpy.isin(CATEGORY[SCALARS], [unicode.CATEGORIES.index(name) for name in ("Cn", "Co")])])
-    for letter in "LMNPSZC":
-        expected = [c for c in text if unicode.category(ord(c))[0] == letter]
-        assert matches(rf"\p{{{letter}}}", text) == "".join(expected)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
-        (r"\s", "space"),
-        (r"[\s]", "space"),
-        (r"\w", "word"),
-        (r"[\w]", "word_in_class"),
-        (r"[[:word:]]", "word_in_class"),
-        (r"\p{Han}", "han"),
-    ],
-)
-def test_oniguruma_classes(pattern: str, name: str) -> None:
-    check_class(pattern, unicode.table(name))
-
-
-def test_oniguruma_digits() -> None:
-    check_class(r"\d", numpy.equal(CATEGORY, unicode.CATEGORIES.index("Nd")))
-
-
-def test_oniguruma_scripts() -> None:
-    script = unicode.table("onig_script")
-    known = SCALARS[script[SCALARS] != 0]
-    check_class(r"\p{Unknown}", script == 0)
-    ordered = known[numpy.argsort(script[known], kind="stable")]
-    text = text_of(ordered)
-    for i, name in enumerate(unicode.SCRIPTS[1:], 1):
-        (first, *_), (*_, last) = numpy.nonzero(script[ordered] == i)[0], numpy.nonzero(script[ordered] == i)[0]
-        # its block, and one character before and after it: the blocks together are all characters
-        around = text[max(first - 1, 0) : last + 2]
-        assert matches(rf"\p{{{name}}}", around) == text[first : last + 1], name
 
 
 # --------------------------------------------------------------------------------------------------- UnicodeScripts

@@ -201,7 +201,7 @@ cdef class BPEModel(Model):
     def __dealloc__(self):
         free(self.byte_pairs)
 
-    def __init__(self, dict vocab not None, list merges not None, dropout=None, unk_token=None,
+    def __init__(self, dict vocab not None, merges not None, dropout=None, unk_token=None,
                  continuing_subword_prefix=None, end_of_word_suffix=None, bint fuse_unk=False, bint byte_fallback=False,
                  bint ignore_merges=False):
         cdef float p
@@ -243,6 +243,8 @@ cdef class BPEModel(Model):
         self.has_dropout = dropout is not None
         self._dropout = <float>dropout if dropout is not None else 0.0
         self.sampling = self.has_dropout and self._dropout != 0.0
+        self.chunk_independent = not self.sampling
+        self.text_values = ignore_merges and not self.map.unique_ids
         self.unk_token = unk_token
         self.continuing_subword_prefix = prefix
         self.end_of_word_suffix = suffix

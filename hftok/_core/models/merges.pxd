@@ -117,4 +117,5 @@ cdef class MergeTable:
     cdef readonly int64_t prefix_length      # bytes that the right part lost
     cdef VocabMap vocab
     cdef int fill(self, int64_t prefix_length, list merges) except -1
+    cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1
     cdef int build_slots(self) except -1

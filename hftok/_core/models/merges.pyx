@@ -340,8 +340,9 @@ cdef class MergeTable:
         free(self.parts)
         free(self.is_part)
 
-    def __init__(self, VocabMap vocab not None, list merges not None, str prefix=None):
-        """Read merges: a list of `"left right"` lines (lines that begin with `#version` do not count) or of pairs of strings.
+    def __init__(self, VocabMap vocab not None, merges not None, str prefix=None):
+        """Read merges: a list of `"left right"` lines (lines that begin with `#version` do not count) or of pairs of strings;
+        or a uint32 array (n, 3) of left id, right id and merged id, all of tokens of the vocabulary.
 
         Raises Exception with the reference's sentence for a line that is not two parts and for a part, or a result, that is
         not in the vocabulary; ValueError where the reference panics; TypeError for items of other types; MemoryError.
@@ -350,8 +351,61 @@ cdef class MergeTable:
             raise RuntimeError("a MergeTable is filled once, when it is made")
         self.vocab = vocab
         self.prefix_length = len(prefix.encode("utf-8")) if prefix else 0
-        self.fill(self.prefix_length, merges)
+        if isinstance(merges, list):
+            self.fill(self.prefix_length, merges)
+        else:
+            self.fill_ids(merges)
         self.build_slots()
+
+    cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1:
+        cdef VocabTable *v = &self.vocab.table
+        cdef int64_t total = rows.shape[0], rank, k, e
+        cdef int64_t entries[3]
+        cdef int64_t sizes[3]
+        cdef bint growing = True
+        cdef dict far = {}
+        cdef uint32_t *near = NULL
+        if rows.shape[1] != 3:
+            raise ValueError("merges as ids are rows of left id, right id and merged id")
+        if total >= 0xFFFFFFFE:
+            raise OverflowError("a BPE model holds fewer than 2**32 - 2 merges")
+        self.parts = <uint32_t *>malloc(<size_t>(2 * total + 2) * sizeof(uint32_t))
+        self.table.merged = <uint32_t *>malloc(<size_t>(total + 1) * sizeof(uint32_t))
+        self.is_part = <uint8_t *>calloc(<size_t>(v.size >> 3) + 1, 1)
+        if self.parts == NULL or self.table.merged == NULL or self.is_part == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        if self.vocab.max_id < 4 * v.size + 65536:
+            near = <uint32_t *>malloc(<size_t>(self.vocab.max_id + 1) * sizeof(uint32_t))
+            if near == NULL:
+                raise MemoryError("out of memory while reading the merges")
+            memset(near, 0xFF, <size_t>(self.vocab.max_id + 1) * sizeof(uint32_t))
+            for e in range(v.size):
+                near[v.ids[e]] = <uint32_t>e
+        else:
+            far = {v.ids[e]: e for e in range(v.size)}
+        for rank in range(total):
+            for k in range(3):
+                if near == NULL:
+                    entries[k] = far.get(rows[rank, k], -1)
+                else:
+                    entries[k] = <int32_t>near[rows[rank, k]] if rows[rank, k] <= <uint64_t>self.vocab.max_id else -1
+                if entries[k] < 0:
+                    free(near)
+                    raise ValueError(f"id {rows[rank, k]} of merge {rank} is not in the vocabulary")
+                sizes[k] = v.offsets[entries[k] + 1] - v.offsets[entries[k]]
+            if sizes[2] == sizes[0]:
+                growing = False
+            if sizes[2] != sizes[0] + sizes[1]:
+                # Made with a continuing subword prefix, whatever the model's prefix is now.
+                self.prefix_length = max(self.prefix_length, sizes[0] + sizes[1] - sizes[2], 1)
+            for k in range(2):
+                self.parts[2 * rank + k] = <uint32_t>entries[k]
+                self.is_part[entries[k] >> 3] |= 1 << (entries[k] & 7)
+            self.table.merged[rank] = rows[rank, 2]
+        free(near)
+        self.table.ranks = total
+        self.table.scannable = growing and self.vocab.unique_ids and total < SMALL_RANK_LIMIT
+        return 0
 
     cdef int fill(self, int64_t prefix_length, list merges) except -1:
         cdef VocabTable *v = &self.vocab.table

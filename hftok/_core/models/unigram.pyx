@@ -152,6 +152,8 @@ cdef class UnigramModel(Model):
         self.nbest_size = nbest_size
         self.alpha_value = 0.0 if alpha is None else <double>alpha
         self.sampling = alpha is not None and self.alpha_value != 0.0
+        self.chunk_independent = not self.sampling
+        self.text_values = True  # unknown pieces
         self.nbest_value = 0 if nbest_size is None else min(<object>nbest_size, <object>(1 << 60))
         self.unk_score = self.pieces.min_score - 10.0
         return 0

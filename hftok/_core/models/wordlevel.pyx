@@ -29,6 +29,7 @@ cdef class WordLevelModel(Model):
         self.unk_token = unk_token
         found = self.map.get(unk_token)
         self.unk_id = -1 if found is None else <int64_t>found
+        self.text_values = not self.map.unique_ids
 
     def replace(self, *, str unk_token not None):
         """A model with another unk token over the same vocabulary."""
@@ -36,6 +37,7 @@ cdef class WordLevelModel(Model):
         Model.__init__(new, self.vocab)
         new._vocab_r = self._vocab_r
         new.map = self.map
+        new.text_values = self.text_values
         new.unk_token = unk_token
         found = self.map.get(unk_token)
         new.unk_id = -1 if found is None else <int64_t>found

@@ -212,7 +212,9 @@ cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *lengt
         return NULL
     cp = utf8_decode(text, length)
     entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
-    return NULL if entry == NULL else entry + (cp & 255)
+    if entry != NULL:
+        entry = &entry[cp & 255]
+    return entry
 
 
 cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:

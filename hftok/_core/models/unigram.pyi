@@ -1,0 +1,30 @@
+"""Types of the compiled module; see unigram.pyx."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hftok._core.models.model import Model
+
+class UnigramModel(Model):
+    """Unigram over one pre-token."""
+
+    def __init__(
+        self,
+        pieces: list[Any],
+        unk_id: int | None = None,
+        byte_fallback: bool = False,
+        alpha: float | None = None,
+        nbest_size: int | None = None,
+    ) -> None: ...
+    @property
+    def vocab_list(self) -> list[Sequence[Any]]: ...
+    @property
+    def unk_id(self) -> int | None: ...
+    @property
+    def byte_fallback(self) -> bool: ...
+    @property
+    def alpha(self) -> float | None: ...
+    @property
+    def nbest_size(self) -> int | None: ...
+    def replace(self, **options: float | int | None) -> UnigramModel: ...
+    def fix_seed(self, seed: int | None) -> None: ...
