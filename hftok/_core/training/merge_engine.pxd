@@ -20,6 +20,7 @@ cdef struct Rule:
     int64_t row
     uint32_t *place             # where it occurs; the true occurrences after they are rewritten
     int64_t places
+    int64_t first_near          # where its neighbours are kept
     int64_t first_loss, losses
     int64_t first_birth, births
 
@@ -97,7 +98,11 @@ cdef struct Engine:
     int64_t row_width           # passes: internal ids when the batch was chosen
     uint8_t *match              # passes: rule + 1 by left code and right code
     int64_t sum_cells
+    int64_t applied             # passes: merged occurrences in a pass, a moving average
     Worker *worker
+    void *near                  # lists: left and right neighbour of each occurrence in the batch, as slots
+    int64_t near_capacity
+    bint near_wide
     int64_t *segment_end        # lists: by segment
     # Statistics
     int64_t passes, batches, scans

@@ -45,7 +45,7 @@ cdef enum:
     PASS_RULES = 64
     NARROW_IDS = 65536          # internal ids that a uint16 slot can hold
     AHEAD = 16                  # how far list loops prefetch
-    SERIAL_PLACES = 2048        # batches with fewer occurrences than this are not worth waking threads for
+    SERIAL_PLACES = 16384       # batches with fewer occurrences than this are not worth waking threads for
 
 cdef int64_t SUM_CELLS = 1 << 19        # cells of a worker's sums in a pass, a side (4 MiB)
 cdef int64_t SPENT = INT64_MIN // 2     # count of a row whose pair has been merged
@@ -115,6 +115,7 @@ cdef void engine_free(Engine *e) noexcept nogil:
     free(e.place_block)
     free(e.rule)
     free(e.segment_end)
+    free(e.near)
     memset(e, 0, sizeof(Engine))
 
 
@@ -299,12 +300,17 @@ cdef int choose_batch(Engine *e) noexcept nogil:
         if left == right or not fresh:
             break
     e.rules = n
-    for row in range(n):
-        e.role[e.rule[row].left] = 0
-        e.role[e.rule[row].right] = 0
     e.row_width = e.strings.size + FIRST_ID
     e.batches += n > 0
     return ENGINE_DONE
+
+
+cdef void end_batch(Engine *e) noexcept nogil:
+    cdef int64_t i
+    for i in range(e.rules):
+        e.role[e.rule[i].left] = 0
+        e.role[e.rule[i].right] = 0
+    e.rules = 0
 
 
 cdef int reserve_merges(Engine *e) noexcept nogil:
@@ -454,13 +460,14 @@ cdef int apply_pass(Engine *e, int64_t *done) noexcept nogil:
             return ENGINE_NO_MEMORY
     memset(e.worker[0].left_sum, 0, <size_t>cells * sizeof(int64_t))
     memset(e.worker[0].right_sum, 0, <size_t>cells * sizeof(int64_t))
-    e.rules = 0
+    end_batch(e)
     e.passes += 1
     done[0] += used
     if e.table.rows > e.row_limit and prune(e):
         return ENGINE_NO_MEMORY
     # List entries are 32-bit: a larger text stays with passes.
-    if applied * e.pass_share < used and slots_used(&e.slots) < <int64_t>0xFFFFFFF0:
+    e.applied += (applied - e.applied) // 4 if e.passes > 1 else applied
+    if e.applied * e.pass_share < used and slots_used(&e.slots) < <int64_t>0xFFFFFFF0:
         if slots_gather(&e.slots, NULL):
             return ENGINE_NO_MEMORY
         done[0] += 16 * used
@@ -720,7 +727,15 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
     cdef int64_t row
     cdef int threads, t
     for i in range(e.rules):
+        e.rule[i].first_near = places
         places += e.rule[i].places
+    if places > e.near_capacity or e.slots.wide != e.near_wide:
+        free(e.near)
+        e.near_wide = e.slots.wide
+        e.near_capacity = places + places // 4 + 1024
+        e.near = malloc(<size_t>e.near_capacity * 2 * (4 if e.near_wide else 2))
+        if e.near == NULL:
+            return ENGINE_NO_MEMORY
     threads = e.threads if places >= SERIAL_PLACES else 1
     for t in range(e.threads):
         e.worker[t].losses = e.worker[t].births = 0
@@ -748,7 +763,7 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
             e.place[row] = b.place
             e.places[row] = <uint32_t>b.places
     done[0] += 32 * places + 64 * e.rules
-    e.rules = 0
+    end_batch(e)
     if e.table.rows > e.row_limit and prune(e):
         return ENGINE_NO_MEMORY
     # Lists of the past are freed by making all lists anew, which the closed-up text makes shorter.
@@ -775,12 +790,13 @@ cdef inline void store(slot_t *p, uint32_t v) noexcept nogil:
         store32(p, v)
 
 
-cdef void rewrite_places(const Engine *e, Rule *rule, slot_t *s) noexcept nogil:
-    """Rewrite the rule's occurrences and keep those that were still there.
+cdef void rewrite_places(const Engine *e, Rule *rule, slot_t *s, slot_t *near) noexcept nogil:
+    """Rewrite the rule's occurrences and keep those that were still there, with their neighbours of now.
 
     Another thread may be writing slots that a stale entry looks at. Whatever is read then, the answer is the same: a slot that
     another rule of the batch rewrites belongs to an occurrence of that rule, holds one of its ids before and its new
-    id or DEAD after, and neither makes this rule's left and right id stand side by side.
+    id or DEAD after, and neither makes this rule's left and right id stand side by side. A neighbour that another rule may
+    still take is looked at again in survey_places.
     """
     cdef uint32_t left = rule.left
     cdef uint32_t right = rule.right
@@ -791,19 +807,22 @@ cdef void rewrite_places(const Engine *e, Rule *rule, slot_t *s) noexcept nogil:
     cdef int64_t n = rule.places
     cdef int64_t kept = 0
     cdef int64_t i
-    cdef uint32_t at
+    cdef slot_t *p
     for i in range(n):
         if i + AHEAD < n:
             prefetch(s + place[i + AHEAD])
-        at = place[i]
-        if load(s + at) != left or load(s + at + step) != right:
+        p = s + place[i]
+        if load(p) != left or load(p + step) != right:
             continue
-        if span > 2:
-            store(s + at + step - 1, DEAD)
-            store(s + at + step, DEAD)
-        store(s + at, made)
-        store(s + at + span - 1, made)
-        place[kept] = at
+        near[2 * kept] = <slot_t>load(p - 1)
+        near[2 * kept + 1] = <slot_t>load(p + span)
+        if step > 1:
+            store(p + step - 1, DEAD)
+        if span > step + 1:
+            store(p + step, DEAD)
+        store(p, made)
+        store(p + span - 1, made)
+        place[kept] = place[i]
         kept += 1
     rule.places = kept
 
@@ -811,9 +830,9 @@ cdef void rewrite_places(const Engine *e, Rule *rule, slot_t *s) noexcept nogil:
 cdef void rewrite_rule(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef Engine *e = <Engine *>ctx
     if e.slots.wide:
-        rewrite_places(e, &e.rule[i], <uint32_t *>e.slots.data)
+        rewrite_places(e, &e.rule[i], <uint32_t *>e.slots.data, <uint32_t *>e.near + 2 * e.rule[i].first_near)
     else:
-        rewrite_places(e, &e.rule[i], <uint16_t *>e.slots.data)
+        rewrite_places(e, &e.rule[i], <uint16_t *>e.slots.data, <uint16_t *>e.near + 2 * e.rule[i].first_near)
 
 
 cdef inline void meet(Neighbour *side, uint32_t id, int64_t weight, uint32_t *touched, int64_t *n) noexcept nogil:
@@ -845,7 +864,7 @@ cdef int64_t segment_of(const int64_t *end, int64_t n, int64_t k, int64_t at) no
     return low
 
 
-cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s) noexcept nogil:
+cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s, slot_t *near) noexcept nogil:
     """Sum the rule's neighbours, note what existing pairs lose, and make the newborn pairs with their lists.
 
     A token at the left that the batch made itself: the pair with it is counted here, by its right half, and not there.
@@ -869,14 +888,22 @@ cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s) noexce
     weight = 0
     for i in range(n):
         if i + AHEAD < n:
-            prefetch(s + place[i + AHEAD])
+            prefetch(&w.left[near[2 * (i + AHEAD)]])
+            prefetch(&w.right[near[2 * (i + AHEAD) + 1]])
         at = place[i]
         if at >= end:
             segment = segment_of(e.segment_end, e.slots.segments, segment, at)
             end = e.segment_end[segment]
             weight = e.slots.segment[segment].weight
-        meet(w.left, s[at - 1], weight, w.touched, &lefts)
-        x = s[at + span]
+        x = near[2 * i]
+        if e.role[x] & IS_RIGHT:
+            x = s[at - 1]
+            near[2 * i] = <slot_t>x
+        meet(w.left, x, weight, w.touched, &lefts)
+        x = near[2 * i + 1]
+        if e.role[x] & IS_LEFT:
+            x = s[at + span]
+            near[2 * i + 1] = <slot_t>x
         if not made_now(e, x):
             meet(w.right, x, weight, right_touched, &rights)
     for i in range(lefts):
@@ -896,7 +923,7 @@ cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s) noexce
     rule.losses = w.losses - rule.first_loss
     rule.births = w.births - rule.first_birth
     if rule.births and not failed:
-        write_places(e, w, rule, s)
+        write_places(e, w, rule, near)
     for i in range(lefts):
         memset(&w.left[w.touched[i]], 0, sizeof(Neighbour))
     for i in range(rights):
@@ -936,24 +963,22 @@ cdef int note_birth(Worker *w, const Rule *rule, Neighbour *x, uint64_t key) noe
     return 0
 
 
-cdef void write_places(const Engine *e, Worker *w, const Rule *rule, const slot_t *s) noexcept nogil:
+cdef void write_places(const Engine *e, Worker *w, const Rule *rule, const slot_t *near) noexcept nogil:
     """Fill the lists of the rule's newborn pairs: the rule's places are ascending, so these are, too."""
     cdef Birth *birth = w.birth + rule.first_birth - 1
     cdef Birth *b
-    cdef int64_t span = e.span[rule.made]
     cdef int64_t i
-    cdef uint32_t at, x
+    cdef uint32_t x
     for i in range(rule.places):
-        at = rule.place[i]
-        x = s[at - 1]
+        x = near[2 * i]
         if w.left[x].birth:
             b = &birth[w.left[x].birth]
-            b.place[b.places] = at - e.span[x]
+            b.place[b.places] = rule.place[i] - e.span[x]
             b.places += 1
-        x = s[at + span]
+        x = near[2 * i + 1]
         if w.right[x].birth:
             b = &birth[w.right[x].birth]
-            b.place[b.places] = at
+            b.place[b.places] = rule.place[i]
             b.places += 1
 
 
@@ -964,8 +989,8 @@ cdef void survey_rule(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef int failed
     rule.worker = thread
     if e.slots.wide:
-        failed = survey_places(e, w, rule, <const uint32_t *>e.slots.data)
+        failed = survey_places(e, w, rule, <const uint32_t *>e.slots.data, <uint32_t *>e.near + 2 * rule.first_near)
     else:
-        failed = survey_places(e, w, rule, <const uint16_t *>e.slots.data)
+        failed = survey_places(e, w, rule, <const uint16_t *>e.slots.data, <uint16_t *>e.near + 2 * rule.first_near)
     if failed:
         w.failed = 1
