@@ -9,7 +9,6 @@ from hftok._core.training.token_strings cimport TokenStrings
 cdef struct Candidate:
     uint64_t count
     uint64_t key
-    int64_t order               # when it was queued
     int64_t list
 
 cdef struct WordList:
@@ -38,9 +37,8 @@ cdef struct AffixEngine:
     int64_t lists, list_capacity
     int64_t *free_list
     int64_t free_lists
-    Candidate *candidate        # binary heap
+    Candidate *candidate        # heap
     int64_t candidates, candidate_capacity
-    int64_t queued
     uint32_t *merge             # left, right, made per merge
     int64_t merges, merge_capacity
 

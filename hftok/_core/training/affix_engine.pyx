@@ -10,7 +10,8 @@ what follows from its bookkeeping shows in its output, so it is kept here to the
   in the queue is read as a number near 2**64 and merged first (but a pair is queued only while its count is above zero);
 - a pair that is merged twice keeps its last rank (done by the caller).
 
-Two entries of equal count and pair are served latest first; the reference's order is that of its heap and hash maps.
+The reference queues the births of one merge in the order of a hash map, which differs from run to run, and where two entries
+have equal count and pair its output can differ, too. Here births are queued in the order of their first sight.
 merge_engine does the same work many times faster wherever no string is made twice, and reports when one is.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -51,19 +52,30 @@ cdef void affix_free(AffixEngine *e) noexcept nogil:
     memset(e, 0, sizeof(AffixEngine))
 
 
-# The queue: highest count, lowest pair, latest entry
+# The queue: highest count, then lowest pair. Entries of equal count and pair do exist, and which one comes first shows in the
+# merges, so this is move for move the heap that the reference uses (eight children, an entry never overtakes an equal one on
+# its way up, of equal children the last goes up, what fills a hole sinks to the bottom before it rises).
 
 
-cdef inline bint before(const Candidate *a, const Candidate *b) noexcept nogil:
+cdef inline int compare(const Candidate *a, const Candidate *b) noexcept nogil:
     if a.count != b.count:
-        return a.count > b.count
-    if a.key != b.key:
-        return a.key < b.key
-    return a.order > b.order
+        return 1 if a.count > b.count else -1
+    return (a.key < b.key) - (a.key > b.key)
+
+
+cdef void rise(AffixEngine *e, int64_t i, Candidate c) noexcept nogil:
+    cdef int64_t parent
+    while i:
+        parent = (i - 1) // 8
+        if compare(&c, &e.candidate[parent]) <= 0:
+            break
+        e.candidate[i] = e.candidate[parent]
+        i = parent
+    e.candidate[i] = c
 
 
 cdef int push(AffixEngine *e, uint64_t count, uint64_t key, int64_t list) noexcept nogil:
-    cdef int64_t n, i
+    cdef int64_t n
     cdef void *grown
     cdef Candidate c
     if e.candidates == e.candidate_capacity:
@@ -73,17 +85,11 @@ cdef int push(AffixEngine *e, uint64_t count, uint64_t key, int64_t list) noexce
             return -1
         e.candidate = <Candidate *>grown
         e.candidate_capacity = n
-    e.queued += 1
     c.count = count
     c.key = key
-    c.order = e.queued
     c.list = list
-    i = e.candidates
     e.candidates += 1
-    while i and before(&c, &e.candidate[(i - 1) // 2]):
-        e.candidate[i] = e.candidate[(i - 1) // 2]
-        i = (i - 1) // 2
-    e.candidate[i] = c
+    rise(e, e.candidates - 1, c)
     return 0
 
 
@@ -91,21 +97,22 @@ cdef Candidate pop(AffixEngine *e) noexcept nogil:
     cdef Candidate top = e.candidate[0]
     cdef Candidate c
     cdef int64_t i = 0
-    cdef int64_t child
+    cdef int64_t child, best, k
     e.candidates -= 1
+    if e.candidates == 0:
+        return top
     c = e.candidate[e.candidates]
     while True:
-        child = 2 * i + 1
+        child = 8 * i + 1
         if child >= e.candidates:
             break
-        if child + 1 < e.candidates and before(&e.candidate[child + 1], &e.candidate[child]):
-            child += 1
-        if not before(&e.candidate[child], &c):
-            break
-        e.candidate[i] = e.candidate[child]
-        i = child
-    if e.candidates:
-        e.candidate[i] = c
+        best = child
+        for k in range(child + 1, min(child + 8, e.candidates)):
+            if compare(&e.candidate[best], &e.candidate[k]) <= 0:
+                best = k
+        e.candidate[i] = e.candidate[best]
+        i = best
+    rise(e, i, c)
     return top
 
 
