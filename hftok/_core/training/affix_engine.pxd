@@ -41,6 +41,7 @@ cdef struct AffixEngine:
     int64_t candidates, candidate_capacity
     uint32_t *merge             # left, right, made per merge
     int64_t merges, merge_capacity
+    int64_t below_zero          # merges whose count was below zero
 
 cdef int affix_init(AffixEngine *e) noexcept nogil
 cdef int affix_load(AffixEngine *e, const WordSource *words) noexcept nogil

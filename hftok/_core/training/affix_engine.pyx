@@ -252,6 +252,7 @@ cdef int affix_run(AffixEngine *e, int64_t work) noexcept nogil:
             continue
         if count < 1 or count < e.min_frequency:
             return ENGINE_DONE
+        e.below_zero += e.table.count[row] < 0
         left = <uint32_t>(top.key >> 32)
         right = <uint32_t>top.key
         made = strings_join(&e.strings, left - FIRST_ID, right - FIRST_ID, e.prefix, e.prefix_size, &fresh)

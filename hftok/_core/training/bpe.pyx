@@ -112,7 +112,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     Returns TrainedBpe. Raises ValueError for words that are not UTF-8 and for settings that exclude each other, OverflowError
     for counts that pass 2**63 - 1 in sum, MemoryError, and KeyboardInterrupt.
 
-    >>> trained = train_bpe({"low": 5, "lower": 2, "newest": 6, "widest": 3}, vocab_size=14)
+    >>> trained = train_bpe({"low": 5, "lower": 2, "newest": 6, "widest": 3}, vocab_size=13)
     >>> trained.merge_strings()
     [('e', 's'), ('es', 't'), ('l', 'o')]
     >>> trained.vocab[-3:]
@@ -156,6 +156,8 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
             engine.batch_limit = tuning.get("batch_limit", engine.batch_limit)
             engine.spare_rows = tuning.get("spare_rows", engine.spare_rows)
             engine.sum_cells = tuning.get("sum_cells", engine.sum_cells)
+            engine.serial_places = tuning.get("serial_places", engine.serial_places)
+            engine.dense_ids = tuning.get("dense_ids", engine.dense_ids)
             engine.slots.chunk_size = tuning.get("chunk_size", engine.slots.chunk_size)
         add_strings(&engine.strings, table.vocab)
         status = 0
@@ -199,7 +201,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         if status == ENGINE_NO_MEMORY:
             raise MemoryError("out of memory while training")
         clock.finish("Compute merges", affix_engine.merges)
-        return result(&affix_engine.strings, affix_engine.merge, affix_engine.merges, characters, {"engine": "affix_engine"})
+        return result(&affix_engine.strings, affix_engine.merge, affix_engine.merges, characters, {"engine": "affix_engine", "below_zero": affix_engine.below_zero})
     finally:
         affix_free(&affix_engine)
 

@@ -70,6 +70,9 @@ cdef struct Engine:
     int64_t pass_share          # a batch that occurs in fewer than 1 / pass_share of the slots goes by lists
     int64_t batch_limit         # most rules in a batch
     int64_t spare_rows          # pairs to keep beyond twice the merges still to make
+    int64_t sum_cells           # passes: cells of a thread's sums, on a side
+    int64_t serial_places       # lists: batches with fewer occurrences are not worth waking threads for
+    int64_t dense_ids           # up to this many ids pairs are counted in a matrix
     # State
     Slots slots
     TokenStrings strings        # of vocabulary ids (internal id - FIRST_ID)
@@ -97,7 +100,6 @@ cdef struct Engine:
     uint32_t first_made         # the batch makes ids first_made .. first_made + rules - 1
     int64_t row_width           # passes: internal ids when the batch was chosen
     uint8_t *match              # passes: rule + 1 by left code and right code
-    int64_t sum_cells
     int64_t applied             # passes: merged occurrences in a pass, a moving average
     Worker *worker
     void *near                  # lists: left and right neighbour of each occurrence in the batch, as slots

@@ -45,7 +45,6 @@ cdef enum:
     PASS_RULES = 64
     NARROW_IDS = 65536          # internal ids that a uint16 slot can hold
     AHEAD = 16                  # how far list loops prefetch
-    SERIAL_PLACES = 16384       # batches with fewer occurrences than this are not worth waking threads for
 
 cdef int64_t SUM_CELLS = 1 << 19        # cells of a worker's sums in a pass, a side (4 MiB)
 cdef int64_t SPENT = INT64_MIN // 2     # count of a row whose pair has been merged
@@ -66,6 +65,8 @@ cdef int engine_init(Engine *e, int threads) noexcept nogil:
     e.batch_limit = 4096
     e.spare_rows = 16384
     e.sum_cells = SUM_CELLS
+    e.serial_places = 16384
+    e.dense_ids = 512
     e.threshold = INT64_MAX
     e.worker = <Worker *>calloc(<size_t>threads, sizeof(Worker))
     e.match = <uint8_t *>calloc(CODES * CODES, 1)
@@ -340,7 +341,7 @@ cdef int recount(Engine *e) noexcept nogil:
     if slots_gather(&e.slots, e.span if e.listed else NULL):
         return ENGINE_NO_MEMORY
     drop_lists(e)
-    if count_pairs(&e.slots, e.strings.size + FIRST_ID, wanted_rows(e), e.least, below, e.threads, &e.table, &e.threshold):
+    if count_pairs(&e.slots, e.strings.size + FIRST_ID, wanted_rows(e), e.least, below, e.threads, e.dense_ids, &e.table, &e.threshold):
         return ENGINE_NO_MEMORY
     if e.max_length < INT64_MAX and e.merges:
         forget_long(e)
@@ -440,7 +441,7 @@ cdef int apply_pass(Engine *e, int64_t *done) noexcept nogil:
             rights += 1
             e.right_code[rule.right] = rights
         e.match[e.left_code[rule.left] * CODES + e.right_code[rule.right]] = <uint8_t>(i + 1)
-    parallel_for(pass_chunk, e, e.slots.chunks, e.threads)
+    parallel_for(pass_chunk, e, e.slots.chunks, e.threads if used >= 4 * e.serial_places else 1)
     for i in range(e.rules):
         rule = &e.rule[i]
         e.match[e.left_code[rule.left] * CODES + e.right_code[rule.right]] = 0
@@ -736,7 +737,7 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
         e.near = malloc(<size_t>e.near_capacity * 2 * (4 if e.near_wide else 2))
         if e.near == NULL:
             return ENGINE_NO_MEMORY
-    threads = e.threads if places >= SERIAL_PLACES else 1
+    threads = e.threads if places >= e.serial_places else 1
     for t in range(e.threads):
         e.worker[t].losses = e.worker[t].births = 0
     # First all rules rewrite their own occurrences, which no two of them share; then, on a text that stands still,

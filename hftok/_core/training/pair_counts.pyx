@@ -21,7 +21,6 @@ cdef extern from "training/relaxed.h":
     void add64 "hftok_add64"(uint64_t *p, uint64_t v) noexcept nogil
 
 cdef enum:
-    DENSE_IDS = 512             # up to this many ids the counts are a matrix (2 MiB a thread)
     BUCKETS = 16 * 64           # of the histogram of cells: 16 to an octave
 
 cdef struct Count:
@@ -119,13 +118,14 @@ cdef int64_t ceiling(int64_t below, int64_t least) noexcept nogil:
 
 
 cdef int count_pairs(const Slots *slots, int64_t ids, int64_t wanted, int64_t least, int64_t below, int threads,
-                     PairTable *out, int64_t *threshold) noexcept nogil:
+                     int64_t dense_ids, PairTable *out, int64_t *threshold) noexcept nogil:
     """Count the pairs of closed-up slots (no DEAD) into `out`, which is emptied first.
 
     ids        internal ids run from 0 to ids - 1
     wanted     about how many pairs the table should hold; more only where the counts leave no choice
     least      no threshold below this (1 or more)
     below      every count is known to be below this (INT64_MAX: nothing known); the threshold will be, too
+    dense_ids  up to this many ids the counts are a matrix, ids * ids * 8 bytes for each thread
     threshold  set to the count from which on the table is complete
     Returns 0, or -1 without memory (`out` is then empty).
     """
@@ -143,7 +143,7 @@ cdef int count_pairs(const Slots *slots, int64_t ids, int64_t wanted, int64_t le
     table_free(out)
     if c.table == NULL or c.failed == NULL or table_reserve(out, 1):
         result = -1
-    elif ids <= DENSE_IDS:
+    elif ids <= dense_ids:
         result = count_dense(&c, wanted, least, below, out, threshold)
     else:
         result = count_sketched(&c, wanted, least, below, out, threshold)

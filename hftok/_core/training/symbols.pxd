@@ -1,8 +1,11 @@
 # The initial symbols of a training run: see symbols.pyx.
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from hftok._core.training.slots cimport WordSource
 from hftok._core.training.words cimport WordCounts
+
+cdef int64_t valid_size(const uint8_t *p, int64_t left) noexcept nogil
+
 
 cdef class Symbols:
     cdef readonly list vocab            # bytes, in id order: special tokens, alphabet, symbols with affixes

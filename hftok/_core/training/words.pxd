@@ -19,3 +19,7 @@ cdef class WordCounts:
     cdef void place(self, uint64_t h, int64_t i) noexcept nogil
     cdef int64_t look_up(self, const uint8_t *word, int64_t n, uint64_t h) noexcept nogil
     cdef int merge_from(self, WordCounts other) noexcept nogil
+
+
+# The words' indices in the order of their bytes. 0, or -1 without memory.
+cdef int byte_order(WordCounts words, int64_t *order) noexcept nogil

@@ -328,6 +328,72 @@ def check(int error):
         raise OverflowError("a word's count passes 2**64 - 1; scale the counts down")
 
 
+cdef struct Keyed:
+    uint64_t key                # the first eight bytes, the first one highest
+    int64_t word
+
+
+cdef inline bint comes_first(WordCounts words, const Keyed *a, const Keyed *b) noexcept nogil:
+    cdef const uint8_t *p
+    cdef const uint8_t *q
+    cdef int64_t n, m
+    cdef int order
+    if a.key != b.key:
+        return a.key < b.key
+    p = words.text + words.offset[a.word]
+    q = words.text + words.offset[b.word]
+    n = words.offset[a.word + 1] - words.offset[a.word]
+    m = words.offset[b.word + 1] - words.offset[b.word]
+    order = memcmp(p, q, <size_t>min(n, m))
+    return order < 0 or (order == 0 and n < m)
+
+
+cdef int byte_order(WordCounts words, int64_t *order) noexcept nogil:
+    cdef int64_t n = words.size
+    cdef Keyed *from_ = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
+    cdef Keyed *to = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
+    cdef Keyed *swap
+    cdef int64_t i, j, k, low, middle, high
+    cdef int64_t width = 1
+    cdef uint64_t key
+    if from_ == NULL or to == NULL:
+        free(from_)
+        free(to)
+        return -1
+    for i in range(n):
+        key = 0
+        k = words.offset[i + 1] - words.offset[i]
+        for j in range(8):
+            key = key << 8 | (words.text[words.offset[i] + j] if j < k else 0)
+        from_[i].key = key
+        from_[i].word = i
+    # Bottom-up merge sort.
+    while width < n:
+        low = 0
+        while low < n:
+            middle = min(low + width, n)
+            high = min(low + 2 * width, n)
+            i = low
+            j = middle
+            for k in range(low, high):
+                if i < middle and (j >= high or not comes_first(words, &from_[j], &from_[i])):
+                    to[k] = from_[i]
+                    i += 1
+                else:
+                    to[k] = from_[j]
+                    j += 1
+            low = high
+        swap = from_
+        from_ = to
+        to = swap
+        width *= 2
+    for i in range(n):
+        order[i] = from_[i].word
+    free(from_)
+    free(to)
+    return 0
+
+
 cdef inline bint is_space(uint32_t c) noexcept nogil:
     """Unicode White_Space."""
     if c <= 0x20:
