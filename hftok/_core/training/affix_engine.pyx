@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from hftok._core.training.merge_engine cimport ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED
+from hftok._core.training.merge_state cimport ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED
 from hftok._core.training.pair_index cimport (
     PairTable, pair_key, table_append, table_find, table_free, table_reserve, table_zero)
 from hftok._core.training.slots cimport FIRST_ID, WordSource, word_size, word_write

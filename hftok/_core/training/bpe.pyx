@@ -19,8 +19,9 @@ from libc.string cimport memcpy
 
 from hftok._core.parallel import max_threads
 from hftok._core.training.affix_engine cimport AffixEngine, affix_free, affix_init, affix_load, affix_run
-from hftok._core.training.merge_engine cimport (
-    ENGINE_COLLISION, ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED, Engine, engine_free, engine_init, engine_load, engine_run)
+from hftok._core.training.merge_engine cimport engine_run
+from hftok._core.training.merge_state cimport (
+    ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED, Engine, engine_free, engine_init, engine_load)
 from hftok._core.training.symbols cimport Symbols
 from hftok._core.training.token_strings cimport TokenStrings, strings_append
 from hftok._core.training.words cimport WordCounts

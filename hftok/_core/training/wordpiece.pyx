@@ -13,7 +13,7 @@ def train_wordpiece(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     """The vocabulary of a WordPiece model, list of str in id order. Arguments and errors are those of bpe.train_bpe.
 
     >>> train_wordpiece({"low": 5, "lower": 2, "newest": 6}, vocab_size=21)[10:]
-    ['##l', '##n', '##o', '##r', '##s', '##t', '##w', 'lo', 'low', '##es', '##est']
+    ['##r', '##s', '##t', '##w', '##we', 'lo', 'ne', '##st', '##west', 'newest', 'low']
     """
     return train_bpe(
         words, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=special_tokens, limit_alphabet=limit_alphabet,
