@@ -231,7 +231,8 @@ cdef class Trainer:
                             bad = i
                             break
                         c = utf8_decode(words.text + at, &length)
-                        if weight[c] > <uint64_t>INT64_MAX - words.count[order_view[i]]:
+                        if (words.count[order_view[i]] > <uint64_t>INT64_MAX
+                                or weight[c] > <uint64_t>INT64_MAX - words.count[order_view[i]]):
                             bad = -2
                             break
                         weight[c] += words.count[order_view[i]]

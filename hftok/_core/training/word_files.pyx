@@ -12,6 +12,7 @@ The reference has nothing like it; its counts live in memory only. Layout, littl
     8 + 8 + 4 bytes    words, bytes of all words, CRC-32 of the records
 """
 import os
+import secrets
 import struct
 import tempfile
 import zlib
@@ -40,9 +41,8 @@ cdef class Writer:
 
     def __init__(self, path):
         self.path = os.fspath(path)
-        folder = os.path.dirname(os.path.abspath(self.path))
-        handle, self.temporary = tempfile.mkstemp(dir=folder, prefix=".words-", suffix=".tmp")
-        self.file = os.fdopen(handle, "wb")
+        self.temporary = f"{self.path}.{secrets.token_hex(8)}.tmp"
+        self.file = open(self.temporary, "xb")
         self.file.write(MAGIC)
         self.buffer = bytearray()
 
