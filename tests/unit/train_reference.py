@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-os.environ.setdefault("RAYON_NUM_THREADS", "1")  # on texts as small as these the reference's threads only cost time
+# On texts as small as these the reference's threads only cost time, and so do OpenMP's where they spin at barriers.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 from tokenizers import Tokenizer, models, trainers
 

@@ -16,7 +16,7 @@ from hftok._core.training.merge_state cimport (
     ENGINE_DONE, ENGINE_NO_MEMORY, Birth, Engine, IS_LEFT, IS_RIGHT, Loss, Neighbour, Rule, Worker, add_row, born, drop_lists,
     end_batch, grow, made_now, prune, reserve_rows, take_places)
 from hftok._core.training.pair_index cimport kth_largest, pair_hash, pair_key, queue_from_table, table_find
-from hftok._core.training.slots cimport DEAD, GAP, slot_t, slots_gather, slots_used
+from hftok._core.training.slots cimport DEAD, FIRST_ID, GAP, slot_t, slots_gather, slots_used
 
 cdef extern from "training/relaxed.h":
     uint16_t load16 "hftok_load16"(const uint16_t *p) noexcept nogil
@@ -35,11 +35,30 @@ cdef enum:
 cdef struct Fill:
     Engine *engine
     int64_t parts
+    int64_t ids
+    uint32_t *matrix            # row + 1 by left and right id, where ids are few; else NULL
     uint32_t *counts            # parts x rows: how many entries a part has for a row, then where they go
     bint writing
 
 
-cdef void fill_part_slots(Fill *f, const slot_t *s, int64_t start, int64_t end, uint32_t *count) noexcept nogil:
+cdef void fill_by_matrix(const Fill *f, const slot_t *s, int64_t start, int64_t end, uint32_t *count) noexcept nogil:
+    """Row 0 and column 0, the pairs with a GAP, hold no row."""
+    cdef uint32_t **place = f.engine.place
+    cdef const uint32_t *matrix = f.matrix
+    cdef int64_t ids = f.ids
+    cdef int64_t i
+    cdef uint32_t row
+    for i in range(start, end):
+        row = matrix[s[i] * ids + s[i + 1]]
+        if row == 0:
+            continue
+        row -= 1
+        if f.writing:
+            place[row][count[row]] = <uint32_t>i
+        count[row] += 1
+
+
+cdef void fill_by_table(const Fill *f, const slot_t *s, int64_t start, int64_t end, uint32_t *count) noexcept nogil:
     cdef Engine *e = f.engine
     cdef uint64_t key[AHEAD]
     cdef int64_t at[AHEAD]
@@ -66,6 +85,13 @@ cdef void fill_part_slots(Fill *f, const slot_t *s, int64_t start, int64_t end, 
             count[row] += 1
 
 
+cdef void fill_slots(const Fill *f, const slot_t *s, int64_t start, int64_t end, uint32_t *count) noexcept nogil:
+    if f.matrix != NULL:
+        fill_by_matrix(f, s, start, end, count)
+    else:
+        fill_by_table(f, s, start, end, count)
+
+
 cdef void fill_part(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef Fill *f = <Fill *>ctx
     cdef Engine *e = f.engine
@@ -75,9 +101,28 @@ cdef void fill_part(void *ctx, int64_t i, int thread) noexcept nogil:
     if end > used:
         end = used               # the last slot is a GAP
     if e.slots.wide:
-        fill_part_slots(f, <const uint32_t *>e.slots.data, start, end, f.counts + i * e.table.rows)
+        fill_slots(f, <const uint32_t *>e.slots.data, start, end, f.counts + i * e.table.rows)
     else:
-        fill_part_slots(f, <const uint16_t *>e.slots.data, start, end, f.counts + i * e.table.rows)
+        fill_slots(f, <const uint16_t *>e.slots.data, start, end, f.counts + i * e.table.rows)
+
+
+cdef int make_matrix(Fill *f) noexcept nogil:
+    """The rows to fill by their ids, where ids are so few that this is small (4 MiB). 0, or -1 without memory."""
+    cdef Engine *e = f.engine
+    cdef int64_t i
+    cdef uint64_t key
+    f.matrix = NULL
+    f.ids = e.strings.size + FIRST_ID
+    if f.ids > 2 * e.dense_ids:
+        return 0
+    f.matrix = <uint32_t *>calloc(<size_t>(f.ids * f.ids), sizeof(uint32_t))
+    if f.matrix == NULL:
+        return -1
+    for i in range(e.table.rows):
+        if e.table.count[i] >= e.threshold:
+            key = e.table.key[i]
+            f.matrix[<int64_t>(key >> 32) * f.ids + <int64_t>(key & <uint64_t>0xFFFFFFFF)] = <uint32_t>(i + 1)
+    return 0
 
 
 cdef int fill_lists(Engine *e) noexcept nogil:
@@ -103,7 +148,9 @@ cdef int fill_lists(Engine *e) noexcept nogil:
     f.parts = e.threads
     f.writing = False
     f.counts = <uint32_t *>calloc(<size_t>(f.parts * e.table.rows + 1), sizeof(uint32_t))
-    if f.counts == NULL:
+    f.matrix = NULL
+    if f.counts == NULL or make_matrix(&f):
+        free(f.counts)
         return ENGINE_NO_MEMORY
     parallel_for(fill_part, &f, f.parts, e.threads)
     rows = e.table.rows
@@ -116,13 +163,15 @@ cdef int fill_lists(Engine *e) noexcept nogil:
         total += n
     if total > e.memory_limit // 8:
         i = limit_places(e, e.memory_limit // 8, &total)
-        if i:
+        free(f.matrix)
+        if i or make_matrix(&f):
             free(f.counts)
             return ENGINE_NO_MEMORY
     e.place_block = <uint32_t *>malloc(<size_t>(total + 1) * sizeof(uint32_t))
     e.place_block_size = total
     if e.place_block == NULL:
         free(f.counts)
+        free(f.matrix)
         return ENGINE_NO_MEMORY
     total = 0
     for i in range(rows):
@@ -137,6 +186,7 @@ cdef int fill_lists(Engine *e) noexcept nogil:
     f.writing = True
     parallel_for(fill_part, &f, f.parts, e.threads)
     free(f.counts)
+    free(f.matrix)
     return ENGINE_DONE
 
 
@@ -350,8 +400,12 @@ cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s, slot_t
     weight = 0
     for i in range(n):
         if i + AHEAD < n:
-            prefetch(&w.left[near[2 * (i + AHEAD)]])
-            prefetch(&w.right[near[2 * (i + AHEAD) + 1]])
+            x = near[2 * (i + AHEAD)]
+            at = near[2 * (i + AHEAD) + 1]
+            prefetch(&w.left[x])
+            prefetch(&w.right[at])
+            if e.role[x] & IS_RIGHT or e.role[at] & IS_LEFT:
+                prefetch(s + place[i + AHEAD])
         at = place[i]
         if at >= end:
             segment = segment_of(e.segment_end, e.slots.segments, segment, at)
@@ -369,13 +423,17 @@ cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s, slot_t
         if not made_now(e, x):
             meet(w.right, x, weight, right_touched, &rights)
     for i in range(lefts):
+        if i + AHEAD < lefts:
+            prefetch_pair(e, pair_key(was_at_left(e, w.touched[i + AHEAD]), rule.left))
         x = w.touched[i]
         if x == GAP or failed:
             continue
-        failed |= note_loss(e, w, pair_key(e.rule[x - e.first_made].right if made_now(e, x) else x, rule.left), w.left[x].weight)
+        failed |= note_loss(e, w, pair_key(was_at_left(e, x), rule.left), w.left[x].weight)
         if born(e, x, rule.made, w.left[x].weight):
             failed |= note_birth(w, rule, &w.left[x], pair_key(x, rule.made))
     for i in range(rights):
+        if i + AHEAD < rights:
+            prefetch_pair(e, pair_key(rule.right, right_touched[i + AHEAD]))
         x = right_touched[i]
         if x == GAP or failed:
             continue
@@ -391,6 +449,15 @@ cdef int survey_places(Engine *e, Worker *w, Rule *rule, const slot_t *s, slot_t
     for i in range(rights):
         memset(&w.right[right_touched[i]], 0, sizeof(Neighbour))
     return failed
+
+
+cdef inline uint32_t was_at_left(const Engine *e, uint32_t id) noexcept nogil:
+    """The id that a left neighbour ended with before the batch: a token that the batch made ended with its rule's right id."""
+    return e.rule[id - e.first_made].right if made_now(e, id) else id
+
+
+cdef inline void prefetch_pair(const Engine *e, uint64_t key) noexcept nogil:
+    prefetch(&e.table.slot[pair_hash(key) >> (64 - e.table.bits)])
 
 
 cdef inline int note_loss(const Engine *e, Worker *w, uint64_t key, int64_t weight) noexcept nogil:

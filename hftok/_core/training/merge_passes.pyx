@@ -91,46 +91,50 @@ cdef int64_t pass_segment(Engine *e, Worker *w, slot_t *s, const Segment *g, int
     cdef const uint8_t *left_code = e.left_code
     cdef const uint8_t *right_code = e.right_code
     cdef const uint8_t *match = e.match
-    cdef const Rule *rule = e.rule
     cdef int64_t *left_sum = w.left_sum
     cdef int64_t *right_sum = w.right_sum
     cdef int64_t width = e.row_width
     cdef int64_t weight = g.weight
     cdef int64_t i = g.start
-    cdef int64_t end = g.start + g.size
+    cdef int64_t last = g.start + g.size - 1     # a GAP
     cdef int64_t word = out
     cdef int64_t applied = 0
     cdef int64_t made = -1          # the rule that made the token before, or -1
+    cdef slot_t first_made = <slot_t>e.first_made
     cdef slot_t before = GAP
-    cdef slot_t t
-    cdef int code, r
-    while i < end:
-        t = s[i]
-        code = left_code[t]
-        if code:
-            r = match[code * CODES + right_code[s[i + 1]]]
-            if r:
-                made = r - 1
-                left_sum[made * width + before] += weight
-                before = <slot_t>rule[made].made
-                s[out] = before
-                out += 1
-                i += 2
-                applied += 1
-                continue
+    cdef slot_t t = s[i]
+    cdef slot_t next
+    cdef int r
+    while i < last:
+        next = s[i + 1]
+        # Looked up at every slot: half of a pair is met so often that a test for it would mostly be mispredicted.
+        r = match[<int>left_code[t] * CODES + right_code[next]]
+        if r:
+            made = r - 1
+            left_sum[made * width + before] += weight
+            before = <slot_t>(first_made + made)
+            s[out] = before
+            out += 1
+            i += 2
+            t = s[i]
+            applied += 1
+            continue
         if made >= 0:
             right_sum[made * width + t] += weight
             made = -1
         s[out] = t
         out += 1
-        i += 1
-        before = t
         if t == GAP:
             if out - word == 2:
                 out = word           # the word is one token now and holds no pair any more
             word = out
+        before = t
+        t = next
+        i += 1
+    s[out] = GAP
+    out += 1
     w.applied += applied
-    return out
+    return word if out - word == 2 else out
 
 
 cdef void pass_chunk(void *ctx, int64_t i, int thread) noexcept nogil:
