@@ -2,6 +2,7 @@
 
 import _thread
 import doctest
+import os
 import random
 import subprocess
 import sys
@@ -310,6 +311,27 @@ for extra in (1, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 400):
     assert outcomes[0] == "MemoryError", done.stderr
     assert outcomes[-1] != "MemoryError", done.stderr
     assert set(outcomes) == {"MemoryError", outcomes[-1]}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_forked_child_trains() -> None:
+    """After a fork the threads of the parent are gone; waiting for them would be for ever."""
+    program = """
+import os
+from hftok._core.training.bpe import train_bpe
+from hftok._core.training.unigram import train_unigram
+words = {chr(97 + i % 26) * (1 + i % 7) + str(i): 1 + i % 5 for i in range(3000)}
+tuning = {"chunk_size": 100, "serial_places": 0}
+expected = train_bpe(words, vocab_size=300, threads=2, tuning=tuning).vocab
+pid = os.fork()
+same = train_bpe(words, vocab_size=300, threads=2, tuning=tuning).vocab == expected
+train_unigram(words, vocab_size=300, threads=2)
+if pid == 0:
+    os._exit(0 if same else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "0", done.stderr
 
 
 def test_examples_in_docstrings() -> None:

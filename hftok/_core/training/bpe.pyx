@@ -17,7 +17,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.parallel import max_threads
+from hftok._core.parallel import enabled, threads_for
 from hftok._core.training.affix_engine cimport AffixEngine, affix_free, affix_init, affix_load, affix_run
 from hftok._core.training.merge_engine cimport engine_run
 from hftok._core.training.merge_state cimport (
@@ -85,6 +85,14 @@ def checked_size(name, value, minimum=0, most=(1 << 64) - 1):
     return value
 
 
+def thread_count(threads):
+    """Threads to use for an argument `threads`: None leaves it to the environment; a forked child always gets one."""
+    if threads is None:
+        return threads_for(1024)
+    threads = checked_size("threads", threads, minimum=1, most=1024)
+    return threads if enabled(True) else 1
+
+
 def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), limit_alphabet=None, initial_alphabet=(),
               continuing_subword_prefix=None, end_of_word_suffix=None, max_token_length=None, symbols="characters",
               base_symbol_order=None, threads=None, memory_limit=None, progress=None, tuning=None):
@@ -105,7 +113,8 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
                                bytes, ids 0 to 255, the vocabulary is bytes
     base_symbol_order          strings; symbols with affixes get their ids in this order, those not listed afterwards in the
                                order of their bytes
-    threads                    at most so many; None: as many as this process may use. The result is the same for any number
+    threads                    at most so many; None: as many as this process may use, by TOKENIZERS_PARALLELISM and
+                               OMP_NUM_THREADS too. The result is the same for any number
     memory_limit               bytes that the pair index may take, roughly, beside the text; less memory costs time
     progress                   called as progress(stage, current, total) at most every 0.1 s, and at each stage's end; what
                                it raises is raised here
@@ -122,7 +131,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     cdef Engine engine
     cdef AffixEngine affix_engine
     cdef Symbols table
-    cdef int status, thread_count
+    cdef int status, count
     cdef bytes prefix
     cdef int64_t most_tokens, i
     if not isinstance(words, WordCounts):
@@ -134,7 +143,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         limit_alphabet = checked_size("limit_alphabet", limit_alphabet)
     if memory_limit is not None:
         memory_limit = min(checked_size("memory_limit", memory_limit, minimum=1), INT64_MAX)
-    thread_count = max_threads() if threads is None else checked_size("threads", threads, minimum=1, most=1024)
+    count = thread_count(threads)
     clock = Progress(progress)
     table = Symbols(words, symbols, special_tokens, limit_alphabet, initial_alphabet, continuing_subword_prefix,
                     end_of_word_suffix, base_symbol_order)
@@ -143,7 +152,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     cdef bint characters = symbols != "bytes"
 
     try:
-        if engine_init(&engine, thread_count):
+        if engine_init(&engine, count):
             raise MemoryError("out of memory while training")
         engine.vocab_size = most_tokens
         engine.least = max(least, 1)

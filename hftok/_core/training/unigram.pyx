@@ -29,8 +29,7 @@ from hftok._core.training.substrings cimport SubstringList, keep_best, repeated_
 from hftok._core.training.symbols cimport valid_size
 from hftok._core.training.words cimport WordCounts, byte_order
 
-from hftok._core.parallel import max_threads
-from hftok._core.training.bpe import Progress, checked_size
+from hftok._core.training.bpe import Progress, checked_size, thread_count
 
 cdef enum:
     GROUPS = 8                  # sums of the E-step are made in at most so many groups of words
@@ -609,7 +608,7 @@ def train_unigram(words, *, vocab_size=8000, special_tokens=(), initial_alphabet
     n_sub_iterations  EM iterations between prunings
     max_piece_length  in characters
     seed_size         pieces to begin with, at most
-    threads           at most so many; None: as many as this process may use. The result is the same for any number
+    threads           as in bpe.train_bpe; the result is the same for any number
     progress          called as progress(stage, current, total), as bpe.train_bpe does
 
     Returns TrainedUnigram. Raises Exception where the vocabulary is too small for the alphabet (the reference's message),
@@ -628,7 +627,7 @@ def train_unigram(words, *, vocab_size=8000, special_tokens=(), initial_alphabet
     rounds = checked_size("n_sub_iterations", n_sub_iterations, most=(1 << 32) - 1)
     longest = min(checked_size("max_piece_length", max_piece_length), 1 << 31)
     seeds = min(checked_size("seed_size", seed_size), 1 << 40)
-    count = max_threads() if threads is None else checked_size("threads", threads, minimum=1, most=1024)
+    count = thread_count(threads)
     factor = float(shrinking_factor)
     clock = Progress(progress)
     trainer = Trainer(words, initial_alphabet, seeds, longest, count)
