@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -30,6 +31,8 @@ from hftok.models import BPE, Model
 from hftok.normalizers import Normalizer
 from hftok.pre_tokenizers import PreTokenizer
 from hftok.processors import PostProcessor
+from hftok.foreign import added_token as own_added_token
+from hftok.foreign import component as own_component
 from hftok.serialization import (
     PaddingParams,
     TokenizerParts,
@@ -48,6 +51,18 @@ if TYPE_CHECKING:
     from hftok.trainers import Trainer
 
 __all__ = ["Tokenizer"]
+
+# A child of fork gets the locks as they were: one that another thread held then would never be free again.
+_alive: weakref.WeakSet[Tokenizer] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for tokenizer in _alive:
+        tokenizer._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 Ids = npt.NDArray[np.uint32]
 Padded = dict[str, npt.NDArray[np.int64]]
@@ -112,8 +127,13 @@ class Tokenizer:
     def _set_parts(self, parts: TokenizerParts) -> None:
         """Take over the parts of a tokenizer.json (or of another tokenizer)."""
         self._lock = threading.RLock()
-        self._engine: Engine | None = None
+        _alive.add(self)
+        # Compiled on first use, one engine for each value of encode_special_tokens. A new list stands for a change of what
+        # encoding depends on besides truncation and padding: who keeps something made from it compares the list's identity.
+        self._engines: list[Engine | None] = [None, None]
         self._state: tuple[Engine, _encode.Settings] | None = None
+        self._published: Any = None
+        self._unpublished: tuple[TruncationParams | None, PaddingParams | None] | None = None
         self._id_decoder: IdDecoder | None = None
         self._model = self._owned(parts.model)
         self._normalizer = self._owned(parts.normalizer)
@@ -152,13 +172,40 @@ class Tokenizer:
     def _component_changed(self) -> None:
         """A component, or the added tokens, are not what they were: compile anew when next needed."""
         with self._lock:
-            self._engine = None
+            self._engines = [None, None]
             self._state = None
             self._id_decoder = None
 
     def _settings_changed(self) -> None:
         with self._lock:
             self._state = None
+            self._published = None
+
+    def _publish(
+        self,
+        by: Any,
+        truncation: TruncationParams | None,
+        padding: PaddingParams | None,
+        special_as_text: bool,
+        full_overflow: bool,
+    ) -> None:
+        """Show the settings of a call that has used its own (a transformers tokenizer's call leaves them on its backend).
+
+        They act on later calls like settings that were set, but pickles keep those from before: a fingerprint of the
+        tokenizer does not change with its use.
+
+        Args:
+            by: whose settings; `_published` is that until the settings change.
+        """
+        with self._lock:
+            if self._unpublished is None:
+                self._unpublished = self._truncation, self._padding
+            self._truncation = truncation
+            self._padding = padding
+            self._full_overflow = full_overflow
+            self._special_as_text = special_as_text
+            self._state = None
+            self._published = by
 
     def _replace(self, name: str, component: Component | None) -> None:
         with self._lock:
@@ -166,28 +213,45 @@ class Tokenizer:
             if old is not None:
                 old._remove_owner(self)
             setattr(self, name, self._owned(component))
-            self._component_changed()
+            if name in ("_post_processor", "_decoder"):  # not part of an engine
+                self._engines = list(self._engines)
+                self._state = None
+                self._id_decoder = None
+            else:
+                self._component_changed()
 
     def _ready(self) -> tuple[Engine, _encode.Settings]:
         """The engine and the settings, as one snapshot: what a call reads, once, at its beginning."""
         state = self._state
         if state is None:
             with self._lock:
-                if self._engine is None:
-                    self._engine = self._compile()
-                processor = self._post_processor
-                settings = _encode.Settings(
-                    None if processor is None else processor._spec(),
-                    self._truncation,
-                    self._padding,
-                    self._full_overflow,
-                    (self.num_special_tokens_to_add(False), self.num_special_tokens_to_add(True)),
-                )
-                state = self._state = self._engine, settings
+                settings = self._settings(self._truncation, self._padding, self._full_overflow)
+                state = self._state = self._engine_of(self._special_as_text), settings
         return state
 
-    def _compile(self) -> Engine:
-        raw, normalized = self._added.patterns(self._special_as_text)
+    def _settings(
+        self, truncation: TruncationParams | None, padding: PaddingParams | None, full_overflow: bool = False
+    ) -> _encode.Settings:
+        """What a call needs beside the engine, with the post-processor as it is now."""
+        processor = self._post_processor
+        return _encode.Settings(
+            None if processor is None else processor._spec(),
+            truncation,
+            padding,
+            full_overflow,
+            (self.num_special_tokens_to_add(False), self.num_special_tokens_to_add(True)),
+        )
+
+    def _engine_of(self, special_as_text: bool) -> Engine:
+        """The engine for that value of encode_special_tokens."""
+        with self._lock:
+            engine = self._engines[special_as_text]
+            if engine is None:
+                engine = self._engines[special_as_text] = self._compile(special_as_text)
+        return engine
+
+    def _compile(self, special_as_text: bool) -> Engine:
+        raw, normalized = self._added.patterns(special_as_text)
         normalizer = None if self._normalizer is None else self._normalizer._spec()
         pre_tokenizer = None if self._pre_tokenizer is None else self._pre_tokenizer._spec()
         pipeline = Pipeline(
@@ -309,8 +373,11 @@ class Tokenizer:
             raise Exception(f"{os.strerror(error.errno or 0)} (os error {error.errno})") from None
 
     def __getstate__(self) -> bytes:  # type: ignore[override]
+        parts = self._parts()
+        if self._unpublished is not None:
+            parts.truncation, parts.padding = self._unpublished
         try:
-            return self.to_str().encode()
+            return dump(parts).encode()
         except Exception as error:
             raise Exception(f"Error while attempting to pickle Tokenizer: {error}") from None
 
@@ -340,9 +407,7 @@ class Tokenizer:
 
     @model.setter
     def model(self, model: Model) -> None:
-        if not isinstance(model, Model):
-            raise not_instance(model, "Model")
-        self._replace("_model", model)
+        self._replace("_model", own_component(model, Model))
 
     @property
     def normalizer(self) -> Normalizer | None:
@@ -351,8 +416,8 @@ class Tokenizer:
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
-        if normalizer is not None and not isinstance(normalizer, Normalizer):
-            raise not_instance(normalizer, "Normalizer")
+        if normalizer is not None:
+            normalizer = own_component(normalizer, Normalizer)
         # Added tokens are matched in their normalized form: that is made here, and fails here if it fails.
         added = self._added.with_normalizer(None if normalizer is None else normalizer.normalize_str)
         with self._lock:
@@ -366,8 +431,8 @@ class Tokenizer:
 
     @pre_tokenizer.setter
     def pre_tokenizer(self, pre_tokenizer: PreTokenizer | None) -> None:
-        if pre_tokenizer is not None and not isinstance(pre_tokenizer, PreTokenizer):
-            raise not_instance(pre_tokenizer, "PreTokenizer")
+        if pre_tokenizer is not None:
+            pre_tokenizer = own_component(pre_tokenizer, PreTokenizer)
         self._replace("_pre_tokenizer", pre_tokenizer)
 
     @property
@@ -377,8 +442,8 @@ class Tokenizer:
 
     @post_processor.setter
     def post_processor(self, post_processor: PostProcessor | None) -> None:
-        if post_processor is not None and not isinstance(post_processor, PostProcessor):
-            raise not_instance(post_processor, "PostProcessor")
+        if post_processor is not None:
+            post_processor = own_component(post_processor, PostProcessor)
         self._replace("_post_processor", post_processor)
 
     @property
@@ -388,8 +453,8 @@ class Tokenizer:
 
     @decoder.setter
     def decoder(self, decoder: Decoder | None) -> None:
-        if decoder is not None and not isinstance(decoder, Decoder):
-            raise not_instance(decoder, "Decoder")
+        if decoder is not None:
+            decoder = own_component(decoder, Decoder)
         self._replace("_decoder", decoder)
 
     # ---- vocabulary ---------------------------------------------------------------------------------------------------
@@ -401,7 +466,8 @@ class Tokenizer:
     def _add(self, tokens: Sequence[AddedToken]) -> int:
         with self._lock:
             self._added, added = self._with_tokens(tokens)
-            self._component_changed()
+            if added:
+                self._component_changed()
         return added
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
@@ -454,8 +520,9 @@ class Tokenizer:
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._special_as_text = boolean(value)
-        self._component_changed()
+        with self._lock:
+            self._special_as_text = boolean(value)
+            self._settings_changed()
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Special tokens that the post-processor adds to one sequence, or to a pair."""
@@ -504,16 +571,18 @@ class Tokenizer:
                 f"tokenizer stride set to {params.stride}, which is greater than or equal to its effective max length of "
                 f"{room} (= {max_length} original max length - {added} added special tokens), "
             )
-        with self._lock:
-            self._truncation = params
-            self._full_overflow = full_overflow
-            self._settings_changed()
+        self._set_truncation(params, full_overflow)
 
     def no_truncation(self) -> None:
         """Cut nothing."""
+        self._set_truncation(None, False)
+
+    def _set_truncation(self, params: TruncationParams | None, full_overflow: bool) -> None:
         with self._lock:
-            self._truncation = None
-            self._full_overflow = False
+            if self._unpublished is not None:
+                self._unpublished = params, self._unpublished[1]
+            self._truncation = params
+            self._full_overflow = full_overflow
             self._settings_changed()
 
     @property
@@ -550,14 +619,17 @@ class Tokenizer:
                     given["length"] = optional(uint64)(value)
                 else:
                     print(f"Ignored unknown kwarg option {key}")
-        with self._lock:
-            self._padding = PaddingParams(**given)
-            self._settings_changed()
+        self._set_padding(PaddingParams(**given))
 
     def no_padding(self) -> None:
         """Pad nothing."""
+        self._set_padding(None)
+
+    def _set_padding(self, params: PaddingParams | None) -> None:
         with self._lock:
-            self._padding = None
+            if self._unpublished is not None:
+                self._unpublished = self._unpublished[0], params
+            self._padding = params
             self._settings_changed()
 
     @property
@@ -864,15 +936,22 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
         raise not_instance(tokens, "list")
     result = []
     for token in tokens:
-        if isinstance(token, str):
-            result.append(AddedToken._of(string(token), special))
-        elif isinstance(token, AddedToken):
-            if special:
-                token.special = True
-            result.append(token)
-        else:
+        if isinstance(token, str) and _has_utf8(token):
+            result.append(AddedToken._of(token, special))
+            continue
+        own = own_added_token(token, special)
+        if own is None:
             raise TypeError("Input must be a List[Union[str, AddedToken]]")
+        result.append(own)
     return result
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unbounded(

@@ -46,7 +46,8 @@ cdef struct Call:
     int64_t n_suffix
     int want_spans
     int want_words
-    int exact                # do not use the scanner
+    int exact                # neither scanner nor cache: every pre-token goes through the model (for tests)
+    int scanned              # documents go through the scanner
     int whole                # do not cut documents
     int error                # the first one (any thread)
     int64_t error_doc

@@ -31,7 +31,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
-    Kernels, Worker, char_entry, is_separator, worker_begin, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
 cdef extern from "Python.h":
@@ -293,39 +293,28 @@ cdef class Engine:
 
     cdef int _make_prototype(self) except -1:
         """A cache that knows every vocabulary string that is one token as a word; workers start from a copy of it."""
-        cdef ExactState x
         cdef Value value
         cdef ht_key key
         cdef const char *p
         cdef Py_ssize_t n
         cdef Model model = self.pipeline.model
-        if self.has_prototype or model.vocab is None:
-            return 0
+        if self.has_prototype or not model.knows_itself:
+            return 0             # where each string must go through the model, that costs more than it saves
         if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
             raise MemoryError("no memory for the word cache")
         self.has_prototype = True
-        state_init(&x, model)
-        try:
-            if cache_reserve(&self.prototype, len(model.vocab)) != 0:
-                raise MemoryError("no memory for the word cache")
-            for token, id in model.vocab.items():
-                p = PyUnicode_AsUTF8AndSize(token, &n)
-                if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
-                    continue
-                memset(&value, 0, sizeof(value))
-                if model.knows_itself:
-                    value.id0 = id
-                else:
-                    x.pieces.size = 0
-                    if model.tokenize(<const uint8_t *>p, n, &x.pieces, x.model_scratch) != 0 or x.pieces.size != 1:
-                        continue
-                    value.id0 = x.pieces.data[0].id
-                value.meta = 1
-                memset(&key, 0, 16)
-                memcpy(&key, p, n)
-                cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
-        finally:
-            state_free(&x, model)
+        if cache_reserve(&self.prototype, len(model.vocab)) != 0:
+            raise MemoryError("no memory for the word cache")
+        for token, id in model.vocab.items():
+            p = PyUnicode_AsUTF8AndSize(token, &n)
+            if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
+                continue
+            memset(&value, 0, sizeof(value))
+            value.id0 = id
+            value.meta = 1
+            memset(&key, 0, 16)
+            memcpy(&key, p, n)
+            cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
         return 0
 
     # ------------------------------------------------------------------ the batch loop
@@ -339,12 +328,11 @@ cdef class Engine:
         call.docs = documents.docs
         call.error = 0
         call.error_doc = -1
-        if self.classifier is None:
-            call.exact = 1
+        call.scanned = self.classifier is not None and not call.exact
         units = _make_units(self, call, documents)
         n_units[0] = units
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
-        if not call.exact and documents.bytes >= SEED_AT and not self.has_prototype:
+        if call.scanned and documents.bytes >= SEED_AT and not self.has_prototype:
             self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
         if call.workers == NULL:
@@ -353,7 +341,7 @@ cdef class Engine:
             for i in range(threads):
                 box = self.checkout(threads)
                 boxes.append(box)
-                if not call.exact and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
+                if call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
                 box.w.row_ends = call.row_ends
@@ -395,7 +383,7 @@ cdef class Engine:
         call.docs = &d
         call.units = &u
         call.workers = &box.w
-        call.exact = self.classifier is None
+        call.scanned = self.classifier is not None
         call.error_doc = -1
         w.row_ends = end
         w.prefix = affix.data
@@ -430,7 +418,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
-    cdef bint cut = not call.exact and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
+    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
         and engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
     if units == NULL:
         raise MemoryError("no memory for the work units")
@@ -537,11 +525,11 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
         if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
-        if call.exact or not _scan_document(call, w, text, size, d, u.finishes, &error):
+        if not call.scanned or not _scan_document(call, w, text, size, d, u.finishes, &error):
             if error == 0:
                 error = w.kernels.flush(w)
             if error == 0:
-                error = _exact_document(w, text, size, d)
+                error = _exact_document(w, text, size, d, call.exact)
         if error:
             _fail(call, error, d)
             return
@@ -611,14 +599,22 @@ cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
     return False
 
 
-cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row) noexcept nogil:
-    """One whole document through the exact path into the worker's output."""
+cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain) noexcept nogil:
+    """One whole document through the exact path into the worker's output. plain: the model is asked for every pre-token; else
+    the cache is, where the pre-tokens can be chunks."""
     cdef Context *c = <Context *>w.context
     cdef ExactState *x = &c.exact
     cdef int64_t i
     cdef int error = (<Pipeline>c.pipeline).split(x, text, size)
     if error:
         return error + ERROR_EXACT
+    if not plain and (<Pipeline>c.pipeline).model.chunk_independent:
+        worker_begin(w, 0)
+        error = _push_splits(w, x, 0)
+        if error == 0:
+            return worker_end(w, row)
+        if error > 0:
+            return error
     error = (<Pipeline>c.pipeline).tokens(x, 0, False, w.want_spans)
     if error:
         return error + ERROR_EXACT
@@ -794,8 +790,6 @@ cdef int _region(Worker *w, const uint8_t *text, int64_t start, int64_t end, uin
     """Normalize and pre-tokenize text[start:end] exactly and append its chunks."""
     cdef Context *c = <Context *>w.context
     cdef PreTokenized *p = &c.exact.pt
-    cdef int64_t i, k, cursor = 0, chars = 0, size
-    cdef Split *s
     cdef int error
     pt_reset(p, text + start, end - start)
     if p.error:
@@ -806,20 +800,56 @@ cdef int _region(Worker *w, const uint8_t *text, int64_t start, int64_t end, uin
         (<Pipeline>c.pipeline).pre_tokenizer.run(p)
     if p.error:
         return p.error + ERROR_EXACT
+    error = _push_splits(w, &c.exact, character)
+    # A scanner's pipeline has no chunk that must not be cached: its characters have widths, and NUL is kept out.
+    return SCAN_NO_MEMORY if error < 0 else error
+
+
+cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nogil:
+    """Append the splits of the exact path as chunks. 0, an error, or -1 (nothing is left then): one of them holds a NUL, which a
+    cache key cannot, or spans are wanted and a character without width would not get its own."""
+    cdef PreTokenized *p = &x.pt
+    cdef int64_t i, k, cursor = 0, chars = 0, size, first = w.n_starts, used = w.used, directs = w.n_directs
+    cdef uint32_t at
+    cdef Split *s
+    cdef int error
     for i in range(p.n_splits):
         s = &p.splits[i]
         size = s.end - s.start
-        if size == 0:
-            continue
         error = worker_room(w, size + 256, 256)
         if error:
             return error
+        if s.token >= 0:
+            at = 0
+            k = s.oend
+            if w.want_spans and s.ostart < p.size:
+                at = character + char_index(p.original, &cursor, &chars, s.ostart)
+                k = char_index(p.original, &cursor, &chars, s.oend - 1) + 1 if s.oend > s.ostart else 0
+                k += character
+            error = worker_direct(w, <uint32_t>s.token, at, <uint32_t>k)
+            if error:
+                return error
+            continue
+        if memchr(p.text + s.start, 0, <size_t>size) != NULL:
+            break
         memcpy(w.text + w.used, p.text + s.start, <size_t>size)
-        for k in range(size):
-            w.index[w.used + k] = character + char_index(p.original, &cursor, &chars, p.align[s.start + k].start)
+        if w.want_spans:
+            for k in range(size):
+                if p.align[s.start + k].end <= p.align[s.start + k].start:
+                    break
+                w.index[w.used + k] = character + char_index(p.original, &cursor, &chars, p.align[s.start + k].start)
+            else:
+                k = size
+            if k < size:
+                break
         w.starts[w.n_starts] = <uint32_t>w.used
         w.used += size
         w.ends[w.n_ends] = <uint32_t>w.used
         w.n_starts += 1
         w.n_ends += 1
-    return 0
+    else:
+        return 0
+    w.n_starts = w.n_ends = first
+    w.used = used
+    w.n_directs = directs
+    return -1

@@ -9,3 +9,8 @@ cdef list list_of_pairs(const uint64_t *pairs, Py_ssize_t n)
 # -1 -> None
 cdef list list_of_optional(const int64_t *values, Py_ssize_t n)
 cdef object int_from_u64(uint64_t value)
+
+# The same values into the slots [at, at + n) of a list from PyList_New, which are still empty.
+cdef int fill_u32(list out, Py_ssize_t at, const uint32_t *values, Py_ssize_t n) except -1
+cdef int fill_constant(list out, Py_ssize_t at, object value, Py_ssize_t n) except -1
+cdef int fill_pairs(list out, Py_ssize_t at, const uint32_t *pairs, Py_ssize_t n) except -1

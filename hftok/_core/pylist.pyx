@@ -114,6 +114,39 @@ cdef extern from *:
     #endif
         return list;
     }
+
+    static int hftok_fill_u32(PyObject *list, Py_ssize_t at, const uint32_t *values, Py_ssize_t n) {
+        Py_ssize_t i;
+        for (i = 0; i < n; i++) {
+            PyObject *o = hftok_int(values[i]);
+            if (!o) return -1;
+            PyList_SET_ITEM(list, at + i, o);
+        }
+        return 0;
+    }
+
+    static int hftok_fill_constant(PyObject *list, Py_ssize_t at, PyObject *value, Py_ssize_t n) {
+        Py_ssize_t i;
+        for (i = 0; i < n; i++) { Py_INCREF(value); PyList_SET_ITEM(list, at + i, value); }
+        return 0;
+    }
+
+    static int hftok_fill_pairs(PyObject *list, Py_ssize_t at, const uint32_t *pairs, Py_ssize_t n) {
+        Py_ssize_t i;
+        int rest = 0, result = 0;
+    #ifndef Py_GIL_DISABLED
+        if (n > HFTOK_GC_REST) rest = PyGC_Disable();
+    #endif
+        for (i = 0; i < n; i++) {
+            PyObject *t = hftok_pair(pairs[2 * i], pairs[2 * i + 1]);
+            if (!t) { result = -1; break; }
+            PyList_SET_ITEM(list, at + i, t);
+        }
+    #ifndef Py_GIL_DISABLED
+        if (rest) PyGC_Enable();
+    #endif
+        return result;
+    }
     """
     int hftok_int_table_init() except -1
     object hftok_int(uint64_t v)
@@ -121,6 +154,9 @@ cdef extern from *:
     object hftok_list_constant(object value, Py_ssize_t n)
     object hftok_list_optional(const int64_t *values, Py_ssize_t n)
     object hftok_list_pairs(const uint64_t *pairs, Py_ssize_t n)
+    int hftok_fill_u32(object out, Py_ssize_t at, const uint32_t *values, Py_ssize_t n) except -1
+    int hftok_fill_constant(object out, Py_ssize_t at, object value, Py_ssize_t n) except -1
+    int hftok_fill_pairs(object out, Py_ssize_t at, const uint32_t *pairs, Py_ssize_t n) except -1
 
 
 cdef list list_from_u32(const uint32_t *values, Py_ssize_t n):
@@ -141,6 +177,18 @@ cdef list list_of_optional(const int64_t *values, Py_ssize_t n):
 
 cdef object int_from_u64(uint64_t value):
     return hftok_int(value)
+
+
+cdef int fill_u32(list out, Py_ssize_t at, const uint32_t *values, Py_ssize_t n) except -1:
+    return hftok_fill_u32(out, at, values, n)
+
+
+cdef int fill_constant(list out, Py_ssize_t at, object value, Py_ssize_t n) except -1:
+    return hftok_fill_constant(out, at, value, n)
+
+
+cdef int fill_pairs(list out, Py_ssize_t at, const uint32_t *pairs, Py_ssize_t n) except -1:
+    return hftok_fill_pairs(out, at, pairs, n)
 
 
 hftok_int_table_init()

@@ -23,3 +23,5 @@ cdef class Encoded:
                     bint exact) except -1
     # Copy n ids from global position `at` on; quick for positions asked in ascending order.
     cdef void copy_ids(self, int64_t at, int64_t n, uint32_t *out)
+
+# How many tokens truncation leaves of both sequences of a row. See rows.pyx.

@@ -212,7 +212,9 @@ cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *lengt
         return NULL
     cp = utf8_decode(text, length)
     entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
-    return NULL if entry == NULL else entry + (cp & 255)
+    if entry != NULL:
+        entry = &entry[cp & 255]
+    return entry
 
 
 cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
@@ -255,7 +257,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 starts = w.starts
                 ends = w.ends
                 index = w.index
-            if w.limit and w.flushed_chunks + c.n_ends - w.first_chunk >= w.limit:
+            if w.limit and w.flushed_chunks + c.n_ends - w.first_chunk - w.added >= w.limit:
                 c.n_starts = c.n_ends
                 c.run = 0
                 store(w, c)

@@ -1,0 +1,282 @@
+"""The way into a transformers tokenizer on hftok: `__call__`, `encode` and `_encode_plus`.
+
+What it does: finds the plan of a call by its keyword arguments, in one dictionary look-up, and runs it. A call seen for the
+first time, and any that is not of a simple form, takes the slow way: transformers' own code over a backend of its own
+settings. When that was fine, the plan is made and kept.
+Rule of the reference: transformers' `PreTrainedTokenizerBase.__call__` and `encode`, `TokenizersBackend._encode_plus`. A plan
+is only ever used for calls that transformers answers without a warning, and only while nothing that it was made from has
+changed: the backend's components and added tokens, any attribute of the tokenizer, the names of its inputs, its padding token.
+Left to others: how arguments are resolved (hftok/hf/calls.py), how rows are made (hf_rows.pyx).
+"""
+from cpython.dict cimport PyDict_GetItem, PyDict_GetItemWithError, PyDict_Next
+from cpython.long cimport PyLong_FromVoidPtr
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport int64_t
+
+from hftok._core.hf_rows cimport Plan
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object o)
+    bint PyUnicode_CheckExact(object o)
+
+cdef enum:
+    # What values an argument may have in a call that is looked up.
+    BOOL = 1
+    NONE = 2
+    STR = 4
+    INT = 8
+    MEMBER = 16              # of transformers' enumerations
+    FALSE = 32
+
+cdef enum:
+    KEPT_PLANS = 256         # per entry
+
+cdef enum Entry:
+    CALL
+    ENCODE
+    ENCODE_PLUS
+
+cdef dict _common = {
+    "add_special_tokens": BOOL, "max_length": NONE | INT, "stride": INT, "is_split_into_words": BOOL,
+    "pad_to_multiple_of": NONE | INT, "padding_side": NONE | STR, "return_tensors": NONE | STR | MEMBER,
+    "return_token_type_ids": NONE | BOOL, "return_attention_mask": NONE | BOOL, "return_overflowing_tokens": BOOL,
+    "return_special_tokens_mask": BOOL, "return_offsets_mapping": BOOL, "return_length": BOOL, "verbose": BOOL,
+    "split_special_tokens": NONE | BOOL, "sanitize_control_tokens": FALSE, "full_overflow": BOOL, "text": 0, "text_pair": 0,
+}
+cdef dict _of_call = {**_common, "padding": BOOL | STR | MEMBER, "truncation": NONE | BOOL | STR | MEMBER}
+cdef dict _of_encode_plus = {**_common, "padding_strategy": MEMBER, "truncation_strategy": MEMBER}
+
+# In a key, True and 1 must not be the same.
+cdef object _true = object()
+cdef object _false = object()
+
+cdef tuple _enumerations = ()
+cdef object _slow_call, _slow_encode, _slow_encode_plus, _plan_of_call, _plan_of_encode, _plan_of_encode_plus
+_slow_call = _slow_encode = _slow_encode_plus = _plan_of_call = _plan_of_encode = _plan_of_encode_plus = None
+
+
+def connect(enumerations, slow_call, slow_encode, slow_encode_plus, plan_of_call, plan_of_encode, plan_of_encode_plus):
+    """Give this module transformers' enumerations, the slow ways, and what makes a call's Plan (or None)."""
+    global _enumerations, _slow_call, _slow_encode, _slow_encode_plus, _plan_of_call, _plan_of_encode, _plan_of_encode_plus
+    _enumerations = tuple(enumerations)
+    _slow_call = slow_call
+    _slow_encode = slow_encode
+    _slow_encode_plus = slow_encode_plus
+    _plan_of_call = plan_of_call
+    _plan_of_encode = plan_of_encode
+    _plan_of_encode_plus = plan_of_encode_plus
+
+
+cdef tuple _key(dict kwargs, dict kinds):
+    """What tells calls of different settings apart, or None for a call that is not looked up."""
+    cdef PyObject *name
+    cdef PyObject *value
+    cdef Py_ssize_t position = 0, at = 0
+    cdef tuple key
+    cdef object item
+    cdef PyObject *found
+    cdef long kind
+    if not kwargs:
+        return ()
+    key = PyTuple_New(2 * len(kwargs))
+    while PyDict_Next(kwargs, &position, &name, &value):
+        found = PyDict_GetItem(kinds, <object>name)
+        if found == NULL:
+            return None
+        kind = <long><object>found
+        item = <object>value
+        if kind == 0:
+            item = None                  # the text itself
+        elif item is True:
+            if not kind & BOOL:
+                return None
+            item = _true
+        elif item is False:
+            if not kind & (BOOL | FALSE):
+                return None
+            item = _false
+        elif item is None:
+            if not kind & NONE:
+                return None
+        elif PyUnicode_CheckExact(item):
+            if not kind & STR:
+                return None
+        elif PyLong_CheckExact(item):
+            if not kind & INT:
+                return None
+        elif kind & MEMBER and type(item) in _enumerations:
+            item = PyLong_FromVoidPtr(<void *>item)
+        else:
+            return None
+        Py_INCREF(<object>name)
+        PyTuple_SET_ITEM(key, at, <object>name)
+        Py_INCREF(item)
+        PyTuple_SET_ITEM(key, at + 1, item)
+        at += 2
+    return key
+
+
+cdef class Door:
+    """What a transformers tokenizer on hftok keeps between calls. It is empty in pickles and copies.
+
+    is_open: whether plans may be used at all; False where a class or a user has replaced a method that they stand for.
+    """
+    cdef dict calls
+    cdef dict encodes
+    cdef dict encodes_plus
+    cdef object engines
+    cdef readonly int64_t generation
+    cdef public bint is_open
+    cdef public bint is_judged         # is_open has been set
+
+    def __init__(self):
+        self.generation = 0
+        self.is_open = self.is_judged = False
+        self.engines = None
+        self.forget()
+
+    def __reduce__(self):
+        return Door, ()
+
+    def __deepcopy__(self, memo):
+        return Door()
+
+    def __copy__(self):
+        return Door()
+
+    def forget(self):
+        """Something has changed: no plan holds any more."""
+        self.generation += 1
+        self.calls = {}
+        self.encodes = {}
+        self.encodes_plus = {}
+        self.is_judged = False
+
+    cdef object run(self, object tokenizer, dict attributes, tuple args, dict kwargs, dict kinds, dict plans):
+        """The call's result, or None where the slow way must be taken."""
+        cdef PyObject *found
+        cdef object backend, text, pair = None
+        cdef dict state
+        cdef Plan plan
+        cdef tuple key
+        cdef Py_ssize_t i, n = PyTuple_GET_SIZE(args)
+        if n == 1:
+            text = <object>PyTuple_GET_ITEM(args, 0)
+        elif n == 2:
+            text = <object>PyTuple_GET_ITEM(args, 0)
+            pair = <object>PyTuple_GET_ITEM(args, 1)
+        elif n == 0:
+            text = kwargs.get("text")
+        else:
+            return None
+        if text is None:
+            return None
+        key = _key(kwargs, kinds)
+        if key is None:
+            return None
+        found = PyDict_GetItemWithError(plans, key)
+        if found == NULL:
+            return None
+        if <object>found is None:
+            return None
+        plan = <Plan>found
+        if kwargs:
+            found = PyDict_GetItem(kwargs, "text_pair")
+            if found != NULL:
+                if n == 2:
+                    return None
+                pair = <object>found
+            if n and PyDict_GetItem(kwargs, "text") != NULL:
+                return None
+        found = PyDict_GetItem(attributes, "_tokenizer")
+        if found == NULL:
+            return None
+        backend = <object>found
+        state = <dict>backend.__dict__
+        found = PyDict_GetItem(state, "_engines")
+        if found == NULL or <object>found is not self.engines:
+            self.forget()
+            return None
+        found = PyDict_GetItem(attributes, "model_input_names")
+        if found == NULL or <object>found is not plan.names or len(<list>plan.names) != len(plan.names_seen):
+            self.forget()
+            return None
+        for i in range(len(plan.names_seen)):
+            if (<list>plan.names)[i] is not plan.names_seen[i]:
+                self.forget()
+                return None
+        if plan.pads:
+            found = PyDict_GetItem(attributes, "_special_tokens_map")
+            if found != NULL:
+                found = PyDict_GetItem(<object>found, "pad_token")
+            if found == NULL or <object>found is not plan.pad_token:
+                self.forget()
+                return None
+        found = PyDict_GetItem(state, "_published")
+        return plan.run(tokenizer, backend, found != NULL and <object>found is plan, text, pair)
+
+    cdef object keep(self, object tokenizer, dict attributes, dict kwargs, Entry entry):
+        """After a call that went the slow way and was fine: make its plan, if there is one, and keep it."""
+        cdef dict plans
+        cdef tuple key = _key(kwargs, _of_encode_plus if entry == ENCODE_PLUS else _of_call)
+        cdef object engines = getattr(attributes.get("_tokenizer"), "_engines", None)
+        cdef int64_t generation
+        if key is None:
+            return None
+        if engines is not self.engines:
+            self.forget()
+            self.engines = engines
+            self.is_judged = True
+        plans = self.plans_of(entry)
+        generation = self.generation
+        if key in plans:
+            return None
+        plan = (_plan_of_call if entry == CALL else _plan_of_encode if entry == ENCODE else _plan_of_encode_plus)(tokenizer, kwargs)
+        if generation == self.generation:
+            if len(plans) >= KEPT_PLANS:
+                plans.clear()
+            plans[key] = plan
+        return None
+
+    cdef dict plans_of(self, Entry entry):
+        return self.calls if entry == CALL else self.encodes if entry == ENCODE else self.encodes_plus
+
+
+cdef Door _door(object tokenizer, dict attributes):
+    """The tokenizer's door, or None where it is shut."""
+    cdef PyObject *found = PyDict_GetItem(attributes, "_door")
+    cdef Door door
+    if found == NULL or not isinstance(<object>found, Door):
+        return None
+    door = <Door>found
+    if not door.is_judged:
+        door.is_open = type(tokenizer)._keeps_plans(tokenizer)
+        door.is_judged = True
+    return door if door.is_open else None
+
+
+cdef object _enter(object tokenizer, tuple args, dict kwargs, Entry entry, object slow):
+    cdef dict attributes = tokenizer.__dict__
+    cdef Door door = _door(tokenizer, attributes)
+    if door is None:
+        return slow(tokenizer, *args, **kwargs)
+    result = door.run(tokenizer, attributes, args, kwargs, _of_encode_plus if entry == ENCODE_PLUS else _of_call, door.plans_of(entry))
+    if result is not None:
+        return result
+    result = slow(tokenizer, *args, **kwargs)
+    door.keep(tokenizer, attributes, kwargs, entry)
+    return result
+
+
+def call(self, *args, **kwargs):
+    return _enter(self, args, kwargs, CALL, _slow_call)
+
+
+def encode(self, *args, **kwargs):
+    return _enter(self, args, kwargs, ENCODE, _slow_encode)
+
+
+def encode_plus(self, *args, **kwargs):
+    return _enter(self, args, kwargs, ENCODE_PLUS, _slow_encode_plus)

@@ -1,0 +1,86 @@
+"""transformers' tokenizers on hftok: the same objects, the same results, faster.
+
+    from hftok.hf import AutoTokenizer            # instead of: from transformers import AutoTokenizer
+    tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+
+Every tokenizer class name of transformers is here too (`hftok.hf.BertTokenizerFast`, ...). An object is an instance
+of a subclass of the transformers class that it replaces; its `is_accelerated` is True and its backend an
+`hftok.Tokenizer`. What hftok cannot reproduce exactly comes as transformers makes it, with a warning and
+`is_accelerated == False`.
+
+`patch()` makes transformers' own names give such objects, `accelerate(tokenizer)` changes a loaded one in place, and
+`hftok.Tokenizer.as_hf()` (`wrap`) puts a transformers tokenizer on a tokenizer that it shares.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hftok.hf import encodings as _encodings  # noqa: F401  (BatchEncoding learns to make its encodings on demand)
+from hftok.hf.backends import Given, own_backend
+from hftok.hf.classes import accelerate, accelerated_class, is_accelerated, not_accelerated
+from hftok.hf.library import TokenizerBase, TokenizersBackend, auto, transformers
+from hftok.hf.patching import accelerating, patch, patched, unpatch
+from hftok.hf.tokens import reference_tokens
+from hftok.tokenizer import Tokenizer
+
+__all__ = ["AutoTokenizer", "accelerate", "patch", "patched", "unpatch", "wrap"]
+
+
+class AutoTokenizer(auto.AutoTokenizer):  # type: ignore[misc]
+    """transformers' AutoTokenizer, giving accelerated tokenizers."""
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *inputs: Any, **kwargs: Any) -> Any:
+        """A tokenizer from a folder or the Hub, with all arguments of transformers' method.
+
+        Returns:
+            An accelerated tokenizer. Where hftok refuses the tokenizer, or transformers' class has no backend to
+            replace (one written in Python): transformers' own object, a warning, and `is_accelerated == False`.
+        """
+        with accelerating():
+            tokenizer = auto.AutoTokenizer.from_pretrained(
+                pretrained_model_name_or_path, *inputs, **reference_tokens(kwargs)
+            )
+        if not is_accelerated(type(tokenizer)) and getattr(tokenizer, "is_accelerated", True):
+            not_accelerated(tokenizer, "it has no backend that could be replaced")
+        return tokenizer
+
+
+def wrap(tokenizer: Any, **kwargs: Any) -> Any:
+    """A transformers tokenizer on a tokenizer of ours, which both then share.
+
+    Args:
+        tokenizer: an `hftok.Tokenizer`; or a tokenizer of transformers or the reference, which is copied.
+        kwargs: as for `PreTrainedTokenizerFast(tokenizer_object=..., **kwargs)`: special tokens, model_max_length, ...
+
+    Raises:
+        UnsupportedTokenizerError: it cannot be reproduced exactly.
+        TypeError: it is no tokenizer.
+    """
+    if isinstance(tokenizer, TokenizerBase):
+        import copy
+
+        copied = accelerate(copy.deepcopy(tokenizer))
+        for key, value in kwargs.items():
+            setattr(copied, key, value)
+        return copied
+    own = own_backend(tokenizer)
+    if not isinstance(own, Tokenizer):
+        raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer")
+    return accelerated_class(TokenizersBackend)(tokenizer_object=Given(own), **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(transformers, name, None)
+    if found is None and "Tokenizer" in name:
+        found = auto.tokenizer_class_from_name(name)
+    if not isinstance(found, type) or not issubclass(found, TokenizerBase):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: transformers has no such tokenizer class")
+    return accelerated_class(found) if issubclass(found, TokenizersBackend) else found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in dir(transformers) if "Tokenizer" in name)})

@@ -1,0 +1,243 @@
+"""How a call's arguments become settings, and the slow way of a call.
+
+The slow way is transformers' own code, over a backend with settings of its own: `CallBackend` shares everything with
+the tokenizer but truncation, padding and `encode_special_tokens`, so that a call neither disturbs another thread's nor
+is disturbed. Afterwards the settings are shown on the tokenizer's backend, as transformers leaves them there.
+
+The fast way (`_core/hf_calls.pyx`) looks calls up in the plans that are made here, by the same code of transformers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hftok._core import hf_calls, hf_rows
+from hftok._core.hf_rows import Plan
+from hftok.hf.library import (
+    BatchEncoding,
+    PaddingStrategy,
+    TensorType,
+    TokenizerBase,
+    TokenizersBackend,
+    TruncationStrategy,
+)
+from hftok.serialization import TruncationParams
+from hftok.tokenizer import Tokenizer
+
+__all__ = ["CallBackend", "keeps_plans"]
+
+# What transformers does in a call.
+ORIGINALS: dict[str, Any] = {
+    "__call__": TokenizerBase.__call__,
+    "encode": TokenizerBase.encode,
+    "_encode_plus": TokenizersBackend._encode_plus,
+    "_get_padding_truncation_strategies": TokenizerBase._get_padding_truncation_strategies,
+    "set_truncation_and_padding": TokenizersBackend.set_truncation_and_padding,
+    "_convert_encoding": TokenizersBackend._convert_encoding,
+}
+
+# What a plan stands for: where a class or a person has another of these, no plans are used.
+STANDS_FOR = (
+    "_encode_plus",
+    "_get_padding_truncation_strategies",
+    "set_truncation_and_padding",
+    "_convert_encoding",
+)
+
+
+class CallBackend(Tokenizer):
+    """A tokenizer's components with the settings of one call."""
+
+    _of: Tokenizer
+    _every_window: bool
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, every_window: bool) -> CallBackend:
+        """A backend for one call of `tokenizer`. every_window: truncation keeps all of `overflowing`."""
+        self = object.__new__(cls)
+        self.__dict__.update(tokenizer.__dict__)
+        self._of = tokenizer
+        self._every_window = self._full_overflow = every_window
+        self._published = self._state = None
+        return self
+
+    def _set_truncation(self, params: TruncationParams | None, full_overflow: bool) -> None:
+        super()._set_truncation(params, full_overflow or self._every_window)
+
+    def publish(self) -> None:
+        """Show this call's settings on the tokenizer."""
+        tokenizer = self._of
+        mine = self._truncation, self._padding, self._special_as_text
+        if mine != (tokenizer._truncation, tokenizer._padding, tokenizer._special_as_text):
+            tokenizer._publish(None, *mine, self._full_overflow)
+
+
+def _every_window(tokenizer: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a call wants all windows of a long text: its argument `full_overflow`, or the tokenizer's attribute."""
+    return bool(kwargs.get("full_overflow", tokenizer.__dict__.get("full_overflow", False)))
+
+
+def _view(tokenizer: Any, every_window: bool) -> Any:
+    """The tokenizer as a call sees it: all of its attributes, but a backend for this call alone."""
+    view = object.__new__(type(tokenizer))
+    attributes = view.__dict__
+    attributes.update(tokenizer.__dict__)
+    attributes["_tokenizer"] = CallBackend.of(tokenizer._tokenizer, every_window)
+    attributes["_door"] = None
+    return view
+
+
+def _slow_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return ORIGINALS["__call__"](self, *args, **kwargs)
+
+
+def _slow_encode(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return ORIGINALS["encode"](self, *args, **kwargs)
+
+
+def _slow_encode_plus(self: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(self._tokenizer, CallBackend):  # a call inside a call
+        return ORIGINALS["_encode_plus"](self, *args, **kwargs)
+    view = _view(self, _every_window(self, kwargs))
+    try:
+        return ORIGINALS["_encode_plus"](view, *args, **kwargs)
+    finally:
+        view._tokenizer.publish()
+
+
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+
+def _plan(
+    tokenizer: Any,
+    only_ids: bool,
+    *,
+    add_special_tokens: bool = True,
+    padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
+    truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
+    max_length: int | None = None,
+    stride: int = 0,
+    is_split_into_words: bool = False,
+    pad_to_multiple_of: int | None = None,
+    padding_side: str | None = None,
+    return_tensors: Any = None,
+    return_token_type_ids: bool | None = None,
+    return_attention_mask: bool | None = None,
+    return_overflowing_tokens: bool = False,
+    return_special_tokens_mask: bool = False,
+    return_offsets_mapping: bool = False,
+    return_length: bool = False,
+    verbose: bool = True,
+    split_special_tokens: bool | None = None,
+    full_overflow: bool = False,
+) -> Plan:
+    """The Plan of `TokenizersBackend._encode_plus` with these arguments; ValueError where there is none."""
+    backend: Tokenizer = tokenizer._tokenizer
+    view = _view(tokenizer, full_overflow)
+    view.set_truncation_and_padding(
+        padding_strategy=padding_strategy,
+        truncation_strategy=truncation_strategy,
+        max_length=max_length,
+        stride=stride,
+        pad_to_multiple_of=pad_to_multiple_of,
+        padding_side=padding_side,
+    )
+    own: CallBackend = view._tokenizer
+    names = tokenizer.model_input_names
+    if split_special_tokens is None:
+        split_special_tokens = bool(tokenizer.split_special_tokens)
+    # As `_eventual_warn_about_too_long_sequence` of transformers decides.
+    longest = tokenizer.model_max_length if max_length is None and verbose else None
+    return Plan(
+        backend._engine_of(split_special_tokens),
+        backend._settings(own._truncation, own._padding, own._full_overflow),
+        own._truncation,
+        own._padding,
+        split_special_tokens,
+        own._full_overflow,
+        names,
+        tokenizer._special_tokens_map.get("pad_token"),
+        add_special_tokens,
+        is_split_into_words,
+        "token_type_ids" in names if return_token_type_ids is None else return_token_type_ids,
+        "attention_mask" in names if return_attention_mask is None else return_attention_mask,
+        return_special_tokens_mask,
+        return_offsets_mapping,
+        return_length,
+        return_overflowing_tokens,
+        only_ids,
+        None if return_tensors is None else TensorType(return_tensors).value,
+        None if longest is None or longest == 0 else longest,
+    )
+
+
+def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | None:
+    """The Plan of a `__call__` or `encode` that transformers has just answered, or None."""
+    given = {key: value for key, value in kwargs.items() if key not in ("text", "text_pair", "sanitize_control_tokens")}
+    padding, truncation = given.pop("padding", False), given.pop("truncation", None)
+    max_length, verbose = given.pop("max_length", None), given.get("verbose", True)
+    if padding is True and max_length is not None and verbose and truncation in (None, False, "do_not_truncate"):
+        return None  # transformers warns each time
+    given.setdefault("full_overflow", _every_window(tokenizer, given))
+    try:
+        padding_strategy, truncation_strategy, max_length, _ = tokenizer._get_padding_truncation_strategies(
+            padding=padding,
+            truncation=truncation,
+            max_length=max_length,
+            pad_to_multiple_of=given.get("pad_to_multiple_of"),
+            verbose=verbose,
+        )
+        return _plan(
+            tokenizer,
+            only_ids,
+            padding_strategy=padding_strategy,
+            truncation_strategy=truncation_strategy,
+            max_length=max_length,
+            **given,
+        )
+    except Exception:
+        return None  # whatever is wrong, the slow way says it
+
+
+def _plan_of_call(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
+    return _plan_of(tokenizer, kwargs, only_ids=False)
+
+
+def _plan_of_encode(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
+    return _plan_of(tokenizer, kwargs, only_ids=True)
+
+
+def _plan_of_encode_plus(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
+    given = {key: value for key, value in kwargs.items() if key not in ("text", "text_pair", "sanitize_control_tokens")}
+    given.setdefault("full_overflow", _every_window(tokenizer, given))
+    try:
+        return _plan(tokenizer, False, **given)
+    except Exception:
+        return None
+
+
+def keeps_plans(tokenizer: Any) -> bool:
+    """Whether every method that a plan stands for is transformers' own or ours, on the class and on the object."""
+    cls = type(tokenizer)
+    for name in STANDS_FOR:
+        if name in tokenizer.__dict__ or getattr(cls, name) not in (ORIGINALS[name], REPLACED.get(name)):
+            return False
+    return isinstance(tokenizer.__dict__.get("_tokenizer"), Tokenizer)
+
+
+REPLACED: dict[str, Any] = {
+    "__call__": hf_calls.call,
+    "encode": hf_calls.encode,
+    "_encode_plus": hf_calls.encode_plus,
+}
+
+hf_rows.connect(BatchEncoding)
+hf_calls.connect(
+    (PaddingStrategy, TruncationStrategy, TensorType),
+    _slow_call,
+    _slow_encode,
+    _slow_encode_plus,
+    _plan_of_call,
+    _plan_of_encode,
+    _plan_of_encode_plus,
+)

@@ -1,0 +1,80 @@
+"""transformers' own classes giving accelerated tokenizers: for one load, for a block, or until further notice.
+
+All of transformers' fast tokenizers are made by calling a subclass of `TokenizersBackend`, whoever calls it. The class
+gets a `__new__` that makes, while acceleration is wanted, an instance of the accelerated subclass instead (whose
+constructor runs then); at other times it does what `object.__new__` does. It stays once it is there: CPython does not
+forget a `__new__`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from hftok.hf.classes import accelerated_class, is_accelerated
+from hftok.hf.library import TokenizersBackend
+
+__all__ = ["accelerating", "patch", "patched", "unpatch"]
+
+_here: ContextVar[bool] = ContextVar("hftok_accelerating", default=False)
+_everywhere = 0
+_lock = threading.Lock()
+
+
+def _new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    # No arguments: pickle and copy make an empty object of the class that they have the state of.
+    if (_everywhere or _here.get()) and (args or kwargs) and not is_accelerated(cls):
+        cls = accelerated_class(cls)
+    return object.__new__(cls)
+
+
+def _install() -> None:
+    if TokenizersBackend.__new__ is not _new:
+        TokenizersBackend.__new__ = _new
+
+
+@contextmanager
+def accelerating() -> Iterator[None]:
+    """What this thread loads inside the block is accelerated."""
+    _install()
+    token = _here.set(True)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def patch() -> None:
+    """From now on transformers' own AutoTokenizer and tokenizer classes give accelerated tokenizers, in all threads.
+
+    A tokenizer that cannot be reproduced exactly comes as transformers makes it, with a warning and
+    `is_accelerated == False`. Tokenizers that exist already: see `accelerate`.
+    """
+    global _everywhere
+    _install()
+    with _lock:
+        _everywhere = max(_everywhere, 1)
+
+
+def unpatch() -> None:
+    """Undo `patch()`. Accelerated tokenizers stay accelerated."""
+    global _everywhere
+    with _lock:
+        _everywhere = 0
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """`patch()` for a block."""
+    global _everywhere
+    _install()
+    with _lock:
+        before, _everywhere = _everywhere, 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _everywhere = before
