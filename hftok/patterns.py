@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from hftok.arguments import string
@@ -48,13 +49,19 @@ class Regex:
         return self._pattern
 
 
+@lru_cache(maxsize=256)
 def check_regex(pattern: str) -> str:
-    """The pattern; an Exception that says what is wrong where it is not valid."""
+    """The pattern. An Exception where it is none, UnsupportedTokenizerError where it cannot be reproduced."""
     try:
-        from hftok._core.patterns import check_regex as check
-    except ImportError:
+        from hftok._core.patterns import Pattern as Compiled
+    except ImportError:  # a build without the pattern kernels: they refuse it when it is used
         return pattern
-    check(pattern)
+    try:
+        Compiled("Regex", pattern)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise Exception(str(error)) from None
     return pattern
 
 
