@@ -12,7 +12,7 @@ import random
 
 import pytest
 
-# The reference panics where hftok raises, and the grids provoke it: a backtrace of each would take longer than the tests.
+# The reference panics where hftok raises; the grids provoke it, and backtraces would take longer than the tests.
 os.environ["RUST_BACKTRACE"] = "0"
 
 DATA = pathlib.Path(os.environ.get("HFTOK_TEST_DATA") or "no-such-folder")
