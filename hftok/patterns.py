@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from hftok._core.errors import RegexSyntaxError
+from hftok._core.patterns import Pattern as CompiledPattern
 from hftok.arguments import string
 from hftok.component import Attribute
 from hftok.json_forms import FormError, Reader, unit_variant, variant
@@ -53,14 +55,8 @@ class Regex:
 def check_regex(pattern: str) -> str:
     """The pattern. An Exception where it is none, UnsupportedTokenizerError where it cannot be reproduced."""
     try:
-        from hftok._core.patterns import Pattern as Compiled
-    except ImportError:  # a build without the pattern kernels: they refuse it when it is used
-        return pattern
-    try:
-        Compiled("Regex", pattern)
-    except ValueError:
-        raise
-    except Exception as error:
+        CompiledPattern("Regex", pattern)
+    except RegexSyntaxError as error:
         raise Exception(str(error)) from None
     return pattern
 
@@ -75,14 +71,12 @@ def pattern_argument(value: Any) -> Pattern:
 
 
 def _read_regex(value: Any) -> str:
+    pattern = json_string(value)
     try:
-        return check_regex(json_string(value))
-    except FormError:
-        raise
-    except ValueError:
-        raise  # UnsupportedTokenizerError: valid, but not to be reproduced
-    except Exception as error:
+        CompiledPattern("Regex", pattern)
+    except RegexSyntaxError as error:
         raise FormError(str(error)) from None
+    return pattern
 
 
 def read_pattern(value: Any) -> Pattern:
