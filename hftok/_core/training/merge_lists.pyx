@@ -279,7 +279,7 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
     if e.table.rows > e.row_limit and prune(e):
         return ENGINE_NO_MEMORY
     # Lists of the past are freed by making all lists anew, which the closed-up text makes shorter.
-    if bytes > max(8 * e.place_block_size, <int64_t>1 << 24) or bytes > max(e.memory_limit // 2, <int64_t>1 << 20):
+    if bytes > max(4 * e.place_block_size, <int64_t>1 << 24) or bytes > max(e.memory_limit // 2, <int64_t>1 << 20):
         if slots_gather(&e.slots, e.span):
             return ENGINE_NO_MEMORY
         e.scans += 1
