@@ -58,6 +58,9 @@ cdef int trie_build(PieceTrie *t, uint32_t symbols, const uint32_t *text, const 
                     uint32_t *node) noexcept nogil
 cdef void trie_free(PieceTrie *t) noexcept nogil
 cdef void lattice_free(Lattice *l) noexcept nogil
-cdef void add_expected(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count, double *expected) noexcept nogil
-cdef void add_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count, double *frequency) noexcept nogil
-cdef int second_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, int32_t *path, int64_t *size) noexcept nogil
+cdef void add_expected(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count,
+                       double *expected) noexcept nogil
+cdef void add_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count,
+                   double *frequency) noexcept nogil
+cdef int second_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, int32_t *path,
+                     int64_t *size) noexcept nogil

@@ -1,7 +1,7 @@
 """Training of a Unigram model: seeds from repeated substrings, expectation maximization, pruning.
 
-What it does: the reference's UnigramTrainer (do_train in models/unigram/trainer.rs) step by step. Seeds are all characters and the
-best repeated substrings of the unique words, each word counted once (make_seed_sentence_pieces); E-steps with the words'
+What it does: the reference's UnigramTrainer (do_train in models/unigram/trainer.rs) step by step. Seeds are all characters and
+the best repeated substrings of the unique words, each word counted once (make_seed_sentence_pieces); E-steps with the words'
 counts and M-steps with digamma (run_e_step, run_m_step); pruning by the loss that a piece's second best segmentation would
 bring (prune_sentence_pieces); then the required characters and the best pieces make the vocabulary (finalize).
 
