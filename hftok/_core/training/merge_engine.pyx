@@ -10,8 +10,9 @@ count, then lowest left id, then lowest right id) until the vocabulary is full o
 2. Rules taken from the top of the queue, none of which has as its left id another's right id (two that do are crossed),
    cannot disturb each other. Applying (a, b) changes only counts of pairs (x, a) and (b, y), which are crossed with it and
    so not in the batch. A newborn (x, ab) is not more frequent than (x, a) was, which ranks after the batch; where the
-   counts are equal it still ranks after, for the new id is higher than a. In the same way (ab, y), after (b, y). Such a batch is
-   applied as one. An id that is not new (a special token's) breaks the argument, and (a, a) is crossed with itself: each goes alone.
+   counts are equal it still ranks after, for the new id is higher than a. In the same way (ab, y), after (b, y). Such a
+   batch is applied as one. An id that is not new (a special token's) breaks the argument, and (a, a) is crossed with itself:
+   each goes alone.
 3. While rules are frequent a batch is one pass over the text, which closes up the slots as it goes. When they are rare, each
    has a sorted list of the slots where it occurs. A token then keeps its slots, its id standing in the first and the last,
    so neighbours are found without links; a list entry may be stale and is checked before use.
