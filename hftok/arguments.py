@@ -1,8 +1,8 @@
 """Arguments of the public classes: what is accepted, converted how, refused with which error.
 
-The rules are those of the reference's bindings (crate pyo3's FromPyObject): a flag must be a bool, not an int; an integer
-may be anything with `__index__`, and an OverflowError tells that it does not fit; a list of strings may be any sequence but a
-string. Messages are pyo3's, a note names the argument.
+The rules are those of the reference's bindings (crate pyo3's FromPyObject): a flag must be a bool, not an int; an
+integer may be anything with `__index__`, and an OverflowError tells that it does not fit; a list of strings may be any
+sequence but a string. Messages are pyo3's, a note names the argument.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hftok._core.json import first_bad_id
+from hftok._core.merge_ids import first_bad_id
 
 __all__ = [
     "boolean",

@@ -1,10 +1,11 @@
 """The base of the public component objects: normalizers, pre-tokenizers, post-processors, decoders, models, trainers.
 
 A component object is a handle. What it stands for is a `Description` (a kind and its field values, never changed) in a
-`Cell`; two handles of one cell are one component: the item of a Sequence, the one that a tokenizer holds and the one that
-was passed in. That is how the reference's objects behave (each wraps an `Arc<RwLock<...>>`, bindings/python/src/normalizers.rs and
-its siblings), quirks included: assigning to an item of a Sequence puts the new description into the item's cell, so every
-handle of that item sees it, and a handle whose Python class no longer fits ignores assignments.
+`Cell`; two handles of one cell are one component: the item of a Sequence, the one that a tokenizer holds and the one
+that was passed in. That is how the reference's objects behave (each wraps an `Arc<RwLock<...>>`,
+bindings/python/src/normalizers.rs and its siblings), quirks included: assigning to an item of a Sequence puts the new
+description into the item's cell, so every handle of that item sees it, and a handle whose Python class no longer fits
+ignores assignments.
 
 A cell knows, weakly, who was built from it (a tokenizer), and tells them through `_component_changed()`.
 Nothing is computed here: `_spec()` is what kernels are compiled from.
@@ -16,7 +17,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
-from hftok._core.json import JsonSyntaxError, dumps, loads
+from hftok._core.json_reader import JsonSyntaxError, loads
+from hftok._core.json_writer import dumps
 from hftok.arguments import naming, not_instance, uint64
 from hftok.json_forms import Field, FormError, Reader, struct, unit_variant
 from hftok.representation import Struct, Tree, Unserializable, describe, to_json
@@ -100,8 +102,8 @@ class Attribute(Generic[T]):
         description = instance._description()
         if not issubclass(description.kind, self.owner):
             raise ValueError(
-                f"this {type(instance).__name__} now stands for a {description.kind.__name__}, which was assigned to its "
-                f"place in a Sequence; it has no `{self.name}`"
+                f"this {type(instance).__name__} now stands for a {description.kind.__name__}, which was assigned to "
+                f"its place in a Sequence; it has no `{self.name}`"
             )
         value: T = self.read(description.fields[self.name])
         return value
@@ -129,6 +131,14 @@ class Component:
     _cells: list[Cell]
     _many: bool
     _program_for: tuple[list[Description], Any] | None
+
+    def __init_subclass__(cls) -> None:
+        """The kinds are final, as in the reference: what a kernel is compiled from must be what the class says."""
+        super().__init_subclass__()
+        if cls.__module__.partition(".")[0] != "hftok":
+            for base in cls.__bases__:
+                if base is not Component and issubclass(base, Component) and Component not in base.__bases__:
+                    raise TypeError(f"type '{base.__module__}.{base.__qualname__}' is not an acceptable base type")
 
     def __init__(self) -> None:
         kind = type(self)

@@ -1,4 +1,4 @@
-"""Decoders: how tokens become text again. Descriptions only; the kernels are in `hftok._core.decoders`."""
+"""Decoders: how tokens become text again. The kernels are in `hftok._core.decoders`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hftok._core.decode_stream import DecodeStream
 from hftok._core.decoders import DecoderProgram
 from hftok.arguments import boolean, character, sequence_of, string, uint64
 from hftok.component import Attribute, Cell, Component, Description, items_of
-from hftok.json_forms import Field, FormError, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.json_forms import Field, FormError, Reader, plain, sequence, struct, tagged_type, unit_variant, untagged
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
@@ -48,7 +48,8 @@ class Decoder(Component):
 
         It cannot be saved, pickled or put into a `Sequence`.
         """
-        return Decoder._of_description(Description(Decoder, {"custom": decoder}))
+        made: Decoder = Decoder._of_description(Description(Decoder, {"custom": decoder}))
+        return made
 
     def decode(self, tokens: list[str]) -> str:
         """The text of a list of tokens."""
@@ -288,7 +289,7 @@ def _replace(value: Any) -> Description:
     return Description(Replace, {"_pattern": fields["pattern"], "_content": fields["content"]})
 
 
-_READERS = {
+_READERS: dict[str, Reader[Description]] = {
     "BPEDecoder": _with_fields(BPEDecoder, Field("suffix", json_string)),
     "ByteLevel": _byte_level,
     "WordPiece": _with_fields(WordPiece, Field("prefix", json_string), Field("cleanup", json_boolean)),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from hftok._core.json import loads
+from hftok._core.json_reader import loads
 from hftok.added_tokens import AddedToken
 from hftok.arguments import not_instance
 from hftok.component import Component

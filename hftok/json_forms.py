@@ -1,10 +1,10 @@
 """Forms of JSON values: which value is read as what.
 
-A small counterpart of serde, whose derived readers decide what the reference accepts in a tokenizer.json: a struct is an
-object with (at least) its fields, each once, or an array of all of them in order; an optional field may be absent or null; a
-unit variant is its name, or `{name: null}`; an integer has no point and fits; the first matching form of several wins
-(serde 1.0: serde/src/private/de.rs, serde_derive/src/de/; serde_json/src/de.rs). A reader is a function of one value that
-returns the value read or raises `FormError`.
+A small counterpart of serde, whose derived readers decide what the reference accepts in a tokenizer.json: a struct is
+an object with (at least) its fields, each once, or an array of all of them in order; an optional field may be absent or
+null; a unit variant is its name, or `{name: null}`; an integer has no point and fits; the first matching form of
+several wins (serde 1.0: serde/src/private/de.rs, serde_derive/src/de/; serde_json/src/de.rs). A reader is a function of
+one value that returns the value read or raises `FormError`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from hftok._core.json import RepeatedKeys
+from hftok._core.json_reader import RepeatedKeys
 
 __all__ = [
     "Field",

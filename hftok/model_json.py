@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from hftok._core.json import MergeError, MergeIds, MergePanic, first_bad_id
+from hftok._core.merge_ids import MergeError, MergeIds, MergePanic, first_bad_id
 from hftok.arguments import single
 from hftok.component import Description
-from hftok.json_forms import FormError, FormPanic, number, option, tagged_type, unit_variant, untagged, wrong_type
+from hftok.json_forms import (
+    FormError,
+    FormPanic,
+    Reader,
+    number,
+    option,
+    tagged_type,
+    unit_variant,
+    untagged,
+    wrong_type,
+)
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
@@ -136,7 +146,7 @@ def _read_unigram(value: Any) -> Description:
         raise FormError(f"Unable to load vocab: {error}") from None
 
 
-_READERS = {
+_READERS: dict[str, Reader[Description]] = {
     "BPE": _read_bpe,
     "WordPiece": _read_word_piece_model,
     "WordLevel": _read_word_level_model,
@@ -145,13 +155,12 @@ _READERS = {
 _read_type = unit_variant(*_READERS)
 
 
-def _without_type(read: Any) -> Any:
+def _without_type(read: Reader[Description]) -> Reader[Description]:
     # A "type" that comes to a model's own reader is refused there (it wants a borrowed string, and gets an owned one).
     def read_untyped(value: Any) -> Description:
         if isinstance(value, dict) and "type" in value:
             raise FormError("invalid type: string, expected a borrowed string")
-        description: Description = read(value)
-        return description
+        return read(value)
 
     return read_untyped
 

@@ -1,12 +1,14 @@
-"""Models: how a piece of text becomes tokens of a vocabulary. Descriptions only; the kernels are in `hftok._core.models`."""
+"""Models: how a piece of text becomes tokens of a vocabulary. The kernels are in `hftok._core.models`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
-from hftok._core.json import Float32, MergeError, MergeIds, dumps, resolve_merges
+from hftok._core.json_writer import Float32, dumps
+from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
 from hftok.arguments import (
     boolean,
     decimal,
@@ -88,7 +90,7 @@ class Model(Component):
     def __init__(self) -> None:
         self._set_cells([Cell(BPE()._description())], many=False)
 
-    # ---- the public surface -------------------------------------------------------------------------------------------
+    # ---- the public surface ------------------------------------------------------------------------------------------
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The tokens of one piece of text.
@@ -154,7 +156,7 @@ class Model(Component):
         }
         return kinds[self._description().kind]()
 
-    # ---- for the tokenizer and the trainers ---------------------------------------------------------------------------
+    # ---- for the tokenizer and the trainers --------------------------------------------------------------------------
 
     def _kernel(self) -> Any:
         """The model kernel, made when first asked for, and after a change from the one before where that is quicker."""
@@ -634,7 +636,7 @@ def _options_that_differ(before: dict[str, Any], now: dict[str, Any], fixed: tup
 def _by_id(vocab: Vocab) -> Vocab:
     """The vocabulary in the order of its ids, one token an id."""
     ids = list(vocab.values())
-    if all(a < b for a, b in zip(ids, ids[1:], strict=False)):
+    if all(a < b for a, b in pairwise(ids)):
         return vocab
     reverse = {id_: token for token, id_ in vocab.items()}
     return {reverse[id_]: id_ for id_ in sorted(reverse)}

@@ -1,4 +1,4 @@
-"""Normalizers: what happens to text before it is split. Descriptions only; the kernels are in `hftok._core.normalizers`."""
+"""Normalizers: what happens to text before it is split. The kernels are in `hftok._core.normalizers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import Any, ClassVar
 
 from hftok.arguments import boolean, sequence_of, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
-from hftok.json_forms import Field, FormError, FormPanic, option, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.json_forms import (
+    Field,
+    FormError,
+    FormPanic,
+    option,
+    plain,
+    sequence,
+    struct,
+    tagged_type,
+    unit_variant,
+    untagged,
+)
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.patterns import Regex, pattern_argument, pattern_tree, read_pattern
@@ -326,7 +337,7 @@ def check_charsmap(charsmap: bytes) -> None:
     raise ValueError("Cannot parse precompiled_charsmap")
 
 
-# ---- reading JSON (reference: normalizers/mod.rs) ------------------------------------------------------------------------
+# ---- reading JSON (reference: normalizers/mod.rs) --------------------------------------------------------------------
 
 
 def _bert(value: Any) -> Description:
@@ -395,7 +406,7 @@ _TAGGED = {
     "ByteLevel": unit_reader(ByteLevel),
 }
 _read_type = unit_variant(*_TAGGED)
-# Without a known "type" the fields decide, in this order; the charsmap is not read this way (it wants a borrowed string).
+# Without a known "type" the fields decide, in this order; a charsmap is not read this way (it wants a borrowed string).
 _UNTAGGED = tuple(read for name, read in _TAGGED.items() if name != "Precompiled")
 
 

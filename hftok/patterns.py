@@ -10,7 +10,7 @@ from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
 from hftok.representation import ValueVariant
 
-__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "pattern_argument", "behavior_reader", "read_pattern"]
+__all__ = ["BEHAVIORS", "BehaviorAttribute", "Pattern", "Regex", "behavior_reader", "pattern_argument", "read_pattern"]
 
 # kind ("String" or "Regex") and text
 Pattern = tuple[str, str]
@@ -28,7 +28,7 @@ class Regex:
     """A regular expression (Oniguruma's syntax), to be passed where a plain string would be matched literally.
 
     Args:
-        pattern: the expression.
+        s: the expression.
 
     Raises:
         Exception: the expression is not valid.
@@ -39,11 +39,12 @@ class Regex:
 
     __slots__ = ("__weakref__", "_pattern")
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = check_regex(string(pattern))
+    def __init__(self, s: str) -> None:
+        self._pattern = check_regex(string(s))
 
     @property
     def pattern(self) -> str:
+        """The expression."""
         return self._pattern
 
 

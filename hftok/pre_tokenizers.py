@@ -1,5 +1,4 @@
-"""Pre-tokenizers: where text is split before the model. Descriptions only; the kernels are in
-`hftok._core.pre_tokenizers`."""
+"""Pre-tokenizers: where text is split before the model. The kernels are in `hftok._core.pre_tokenizers`."""
 
 from __future__ import annotations
 
@@ -7,7 +6,18 @@ from typing import Any, ClassVar
 
 from hftok.arguments import boolean, character, choice, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
-from hftok.json_forms import Field, FormError, option, plain, sequence, struct, tagged_type, unit_variant, untagged
+from hftok.json_forms import (
+    Field,
+    FormError,
+    Reader,
+    option,
+    plain,
+    sequence,
+    struct,
+    tagged_type,
+    unit_variant,
+    untagged,
+)
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
@@ -186,8 +196,8 @@ class Metaspace(PreTokenizer):
 
     Args:
         replacement: the character that replaces a space.
-        prepend_scheme: put it before the text too: "always", "never", or "first", which is only at the start of the input,
-            not after an added token.
+        prepend_scheme: put it before the text too: "always", "never", or "first", which is only at the start of the
+            input, not after an added token.
         split: split at all.
 
     >>> Metaspace(prepend_scheme="first")
@@ -404,7 +414,7 @@ _SPLIT = (
     Field("invert", json_boolean),
 )
 
-_UNTAGGED = {
+_UNTAGGED: dict[str, Reader[Description]] = {
     "BertPreTokenizer": unit_reader(BertPreTokenizer),
     "ByteLevel": _byte_level,
     "CharDelimiterSplit": _with_fields(CharDelimiterSplit, Field("delimiter", json_character)),
@@ -418,8 +428,8 @@ _UNTAGGED = {
     "UnicodeScripts": unit_reader(UnicodeScripts),
     "FixedLength": _with_fields(FixedLength, Field("length", json_uint64, 5)),
 }
-# The tag of CharDelimiterSplit is "Delimiter" to the dispatcher, a name that its own reader then refuses; under its written
-# name it is known by its fields.
+# The tag of CharDelimiterSplit is "Delimiter" to the dispatcher, a name that its own reader then refuses; under its
+# written name it is known by its fields.
 _TAGGED = {name if name != "CharDelimiterSplit" else "Delimiter": read for name, read in _UNTAGGED.items()}
 _read_type = unit_variant(*_TAGGED)
 

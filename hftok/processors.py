@@ -1,12 +1,11 @@
-"""Post-processors: special tokens, type ids and offset trimming. Descriptions only; the work is done in
-`hftok._core.encoding`."""
+"""Post-processors: special tokens, type ids, offset trimming. The kernels are in `hftok._core.post_process`."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any, ClassVar
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 from hftok._core.encoding import Encoding
 from hftok._core.post_process import PostProcessorProgram
@@ -27,6 +26,7 @@ Piece = tuple[str, int] | tuple[str, str, int]
 Special = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 _text_and_id = pair_of(string, uint32)
+_id_and_text = pair_of(uint32, string)
 
 
 class PostProcessor(Component):
@@ -169,8 +169,9 @@ class RobertaProcessing(PostProcessor):
 class TemplateProcessing(PostProcessor):
     """Places special tokens as a template says.
 
-    A template is a list of pieces, or a string of pieces with one space between two. A piece is `$A` or `$B`, the sequence;
-    `$0`, `$1`, ... sequence A with that type id; or the name of a special token; each may end in `:` and a type id.
+    A template is a list of pieces, or a string of pieces with one space between two. A piece is `$A` or `$B`, the
+    sequence; `$0`, `$1`, ... sequence A with that type id; or the name of a special token; each may end in `:` and a
+    type id.
 
     Args:
         single: template for one sequence; by default `$0`.
@@ -181,7 +182,8 @@ class TemplateProcessing(PostProcessor):
     Raises:
         ValueError: a piece that is none, a special token that is not listed, a pair template without both sequences.
 
-    >>> TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 0)]).num_special_tokens_to_add(False)
+    >>> bert = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 0)])
+    >>> bert.num_special_tokens_to_add(False)
     2
     """
 
@@ -323,13 +325,13 @@ def template(value: Any) -> tuple[Piece, ...]:
 
 def special_token(value: Any) -> Special:
     """A special token given as `(token, id)`, `(id, token)` or a dict."""
-    for first, second in ((string, uint32), (uint32, string)):
+    for extract in (_text_and_id, _id_and_text):
         try:
-            a, b = pair_of(first, second)(value)
+            pair = extract(value)
         except (TypeError, ValueError, OverflowError):
             continue
-        token, id_ = (a, b) if isinstance(a, str) else (b, a)
-        return str(token), (int(id_),), (str(token),)
+        token, id_ = (pair[0], pair[1]) if isinstance(pair[0], str) else (pair[1], pair[0])
+        return token, (id_,), (token,)
     if not isinstance(value, dict):
         raise TypeError("Expected Union[Tuple[str, int], Tuple[int, str], dict]")
     for key in ("id", "ids", "tokens"):
@@ -345,7 +347,7 @@ def special_token(value: Any) -> Special:
 def _template_fields(
     single: tuple[Piece, ...], pair: tuple[Piece, ...], specials: dict[str, Special]
 ) -> dict[str, Any]:
-    """The counts of added tokens are taken once: assigning `single` later does not change them (as in the reference)."""
+    """The counts of added tokens are taken once: as in the reference, assigning `single` later does not change them."""
 
     def count(pieces: tuple[Piece, ...]) -> int:
         return sum(len(specials[piece[1]][1]) for piece in pieces if len(piece) == 3 and piece[1] in specials)
@@ -438,7 +440,7 @@ def _sequence(value: Any) -> Description:
 
 
 def read_post_processor(value: Any) -> Description:
-    """The fields decide, in this order; only ByteLevel and Sequence look at "type" (so RobertaProcessing comes first)."""
+    """The fields decide, in this order (only ByteLevel and Sequence look at "type"), so RobertaProcessing is first."""
     return untagged(value, "PostProcessorWrapper", (_roberta, _bert, _byte_level, _template, _sequence))
 
 

@@ -1,9 +1,9 @@
 """What a component looks like written down: as JSON, and as `repr` and `str`.
 
-Both come from one tree. Its nodes are plain values (None, bool, int, float, str, list, dict, and tuple where the reference
-has a tuple) and the four below. `to_json` gives what `hftok._core.json.dumps` writes; `describe` follows the reference's
-own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare, strings without escapes,
-the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
+Both come from one tree. Its nodes are plain values (None, bool, int, float, str, list, dict, and tuple where the
+reference has a tuple) and the four below. `to_json` gives what `hftok._core.json_writer.dumps` writes; `describe`
+follows the reference's own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare,
+strings without escapes, the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from hftok._core.json import Float32, decimal_parts
+from hftok._core.json_writer import Float32, decimal_parts
 
-__all__ = ["Float32", "Listing", "Struct", "StructVariant", "Unserializable", "ValueVariant", "Variant", "describe", "positional", "to_json"]
+__all__ = [
+    "Float32",
+    "Listing",
+    "Struct",
+    "StructVariant",
+    "Unserializable",
+    "ValueVariant",
+    "Variant",
+    "describe",
+    "positional",
+    "to_json",
+]
 
 Tree = Any
 
@@ -207,5 +218,5 @@ class _Describer:
     def shorten(self, text: str) -> str:
         if self.max_string is None or (len(text) <= self.max_string and len(text.encode()) <= self.max_string):
             return text
-        # The reference cuts bytes, and panics where the cut falls inside a character; the character before is the end here.
+        # The reference cuts bytes, and panics inside a character; here the cut is after the character before.
         return text.encode()[: self.max_string].decode("utf-8", "ignore") + "..."

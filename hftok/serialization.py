@@ -1,8 +1,8 @@
 """tokenizer.json: what is in it, and how it is read and written.
 
-`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older forms
-included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way: between it and
-the file stand `TokenizerParts`.
+`load` accepts what the reference accepts (tokenizer/serialization.rs and the readers of the component modules), older
+forms included; `dump` writes what the reference writes, byte for byte. A tokenizer holds its parts in its own way:
+between it and the file stand `TokenizerParts`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hftok._core.json import JsonSyntaxError, RepeatedKeys, dumps, loads
+from hftok._core.json_reader import JsonSyntaxError, RepeatedKeys, loads
+from hftok._core.json_writer import dumps
 from hftok.added_tokens import AddedToken, read_added_token
 from hftok.component import Component
 from hftok.decoders import Decoder
@@ -39,7 +40,10 @@ DIRECTIONS = {"left": "Left", "right": "Right"}
 
 
 class TruncationParams(NamedTuple):
-    """How long inputs are cut. `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right"."""
+    """How long inputs are cut.
+
+    `strategy`: "longest_first", "only_first" or "only_second"; `direction`: "left" or "right".
+    """
 
     max_length: int = 512
     stride: int = 0

@@ -936,14 +936,22 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
         raise not_instance(tokens, "list")
     result = []
     for token in tokens:
-        if isinstance(token, str):
-            result.append(AddedToken._of(string(token), special))
+        if isinstance(token, str) and _has_utf8(token):
+            result.append(AddedToken._of(token, special))
             continue
         own = own_added_token(token, special)
         if own is None:
             raise TypeError("Input must be a List[Union[str, AddedToken]]")
         result.append(own)
     return result
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unbounded(

@@ -1,4 +1,4 @@
-"""Trainers: the settings of training. Descriptions only; training itself is done in `hftok._core.training`."""
+"""Trainers: the settings of training. Training itself is done in `hftok._core.training`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from hftok.component import Attribute, Cell, Component, Description
 from hftok.json_forms import (
     Field,
     FormError,
+    Reader,
     number,
     option,
     sequence,
@@ -142,7 +143,7 @@ class BpeTrainer(_PairTrainer):
         vocab_size: size of the vocabulary, special tokens and alphabet included; 30000.
         min_frequency: how often a pair must occur to be merged; 0.
         show_progress: show progress bars; True.
-        progress_format: "indicatif" (bars), "json" (lines on standard error) or "silent"; anything else counts as the first.
+        progress_format: "indicatif" (bars), "json" (lines on standard error) or "silent"; anything else is the first.
         special_tokens: list of strings and AddedTokens that get the first ids.
         limit_alphabet: keep at most so many characters.
         initial_alphabet: characters to keep in any case; of longer strings the first character counts.
@@ -173,7 +174,7 @@ class BpeTrainer(_PairTrainer):
         end_of_word_suffix: str
         max_token_length: int | None
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "min_frequency": (uint64, 0),
         "vocab_size": (uint64, 30000),
         "show_progress": (boolean, True),
@@ -245,7 +246,7 @@ class WordPieceTrainer(_PairTrainer):
         continuing_subword_prefix: str
         end_of_word_suffix: str
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "min_frequency": (uint64, 0),
         "vocab_size": (uint64, 30000),
         "show_progress": (boolean, True),
@@ -293,7 +294,7 @@ class WordLevelTrainer(Trainer):
         show_progress: bool
         special_tokens: list[str | AddedToken]
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "min_frequency": (uint64, 0),
         "vocab_size": (uint64, 30000),
         "show_progress": (boolean, True),
@@ -356,7 +357,7 @@ class UnigramTrainer(Trainer):
         n_sub_iterations: int
         seed_size: int
 
-    _options = {
+    _options: ClassVar[dict[str, tuple[Any, Any]]] = {
         "show_progress": (boolean, True),
         "vocab_size": (uint32, 8000),
         "n_sub_iterations": (uint32, 2),
@@ -391,7 +392,7 @@ class UnigramTrainer(Trainer):
         )
 
 
-# ---- reading JSON (reference: models/mod.rs TrainerWrapper and the trainers' derived readers) --------------------------
+# ---- reading JSON (reference: models/mod.rs TrainerWrapper and the trainers' derived readers) ------------------------
 
 
 def _alphabet(value: Any) -> tuple[str, ...]:
@@ -444,7 +445,7 @@ _UNIGRAM = (
 )
 
 
-def _reader(kind: type[Trainer], fields: tuple[Field, ...]) -> Any:
+def _reader(kind: type[Trainer], fields: tuple[Field, ...]) -> Reader[Description]:
     def read(value: Any) -> Description:
         values = struct(value, kind.__name__, fields)
         values["_words"] = values.pop("words")

@@ -115,6 +115,8 @@ cdef class Step:
         if self.kind == STEP_REPLACE:
             # An empty pattern matches before every character and at the end, and nowhere in an empty token.
             return token if not token else token.replace(self.text, self.content)
+        if self.kind == STEP_REPLACE_REGEX:
+            return _replace_matches(self.other, token, self.content) if token else token
         if self.kind == STEP_BPE:
             return token.replace(self.text, "" if last else " ")
         if self.kind == STEP_STRIP:
@@ -185,6 +187,12 @@ cdef class Step:
         return _custom(self.other, tokens)
 
 
+cdef str _replace_matches(object pattern, str token, str content):
+    cdef bytes data = token.encode("utf-8"), replacement = content.encode("utf-8")
+    return b"".join(
+        [replacement if is_match else data[start:end] for (start, end), is_match in pattern.find_matches(token)]).decode("utf-8")
+
+
 cdef list _custom(object decoder, list tokens):
     # The reference turns whatever goes wrong in a custom decoder into an Exception that names it.
     try:
@@ -228,6 +236,11 @@ cdef int _compile(list steps, object spec) except -1:
     elif kind == "Replace" and n == 3 and rest[0] == "String":
         step.kind = STEP_REPLACE
         step.text = str_argument(rest[1], "pattern")
+        step.content = str_argument(rest[2], "content")
+    elif kind == "Replace" and n == 3 and rest[0] == "Regex":
+        from hftok._core.patterns import Pattern
+        step.kind = STEP_REPLACE_REGEX
+        step.other = Pattern("Regex", str_argument(rest[1], "pattern"))
         step.content = str_argument(rest[2], "content")
     elif kind == "BPEDecoder" and n == 1:
         step.kind = STEP_BPE

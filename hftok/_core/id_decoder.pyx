@@ -9,6 +9,7 @@ Rule of the reference: TokenizerImpl::decode (tokenizer/mod.rs): ids without a t
 asked; first and last are counted after that.
 Left to others: the steps (decoders.pyx), what an id's token is (the caller's id_to_token: added tokens before the model).
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -18,6 +19,7 @@ from hftok._core.arguments cimport bool_argument, check_sequence, u32_array_argu
 from hftok._core.decoders cimport (
     LAST_TOKEN_STEP, STEP_BPE, STEP_BYTE_FALLBACK, STEP_BYTE_LEVEL, STEP_FUSE, STEP_METASPACE, STEP_SPACE, STEP_STRIP, STEP_WORDPIECE,
     DecoderProgram, Step, byte_level_bytes, byte_token)
+from hftok._core.text cimport utf8_decode           # used by the C code below
 from hftok._core.utf8_sequence cimport is_utf8, write_replacements
 
 
@@ -33,7 +35,55 @@ cdef extern from *:
         if (size <= 16) memcpy(to, from, 16);
         else memcpy(to, from, size);
     }
+
+    /* Bit 7 of each byte of a word is that byte's answer; shifting left by k brings its bit 7 - k there. */
+    #define HFTOK_BIT7 0x8080808080808080ull
+
+    /* A str of UTF-8 that is known to be valid. */
+    static PyObject *hftok_str_from_utf8(const uint8_t *p, Py_ssize_t n) {
+        const uint8_t *end = p + n;
+        Py_ssize_t i, characters = 0;
+        uint64_t wide = 0, wider = 0;       /* a lead byte above C3 (not Latin-1); above EF (not BMP) */
+        PyObject *s;
+        for (i = 0; i + 8 <= n; i += 8) {
+            uint64_t x, continuation;
+            memcpy(&x, p + i, 8);
+            continuation = x & ~(x << 1) & HFTOK_BIT7;
+            characters += 8 - (Py_ssize_t)(((continuation >> 7) * 0x0101010101010101ull) >> 56);
+            wide |= x & (x << 1) & ((x << 2) | (x << 3) | (x << 4) | (x << 5));
+            wider |= x & (x << 1) & (x << 2) & (x << 3);
+        }
+        for (; i < n; i++) {
+            characters += (p[i] & 0xC0) != 0x80;
+            if (p[i] >= 0xC4) wide |= HFTOK_BIT7;
+            if (p[i] >= 0xF0) wider |= HFTOK_BIT7;
+        }
+        wide &= HFTOK_BIT7;
+        wider &= HFTOK_BIT7;
+        s = PyUnicode_New(characters, wider ? 0x10FFFF : wide ? 0xFFFF : characters < n ? 0xFF : 0x7F);
+        if (!s) return NULL;
+        if (wider) {
+            Py_UCS4 *to = PyUnicode_4BYTE_DATA(s);
+            while (p < end) { int length; *to++ = hftok_utf8_decode(p, &length); p += length; }
+        } else if (wide) {
+            Py_UCS2 *to = PyUnicode_2BYTE_DATA(s);
+            while (p < end) {
+                unsigned c = *p;
+                if (c >= 0xE0) { *to++ = (Py_UCS2)((c & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu)); p += 3; }
+                else if (c < 0x80) { *to++ = (Py_UCS2)c; p++; }
+                else { *to++ = (Py_UCS2)((c & 0x1F) << 6 | (p[1] & 0x3Fu)); p += 2; }
+            }
+        } else {
+            Py_UCS1 *to = PyUnicode_1BYTE_DATA(s);
+            while (p < end) {
+                if (*p < 0x80) *to++ = *p++;
+                else { *to++ = (Py_UCS1)((p[0] & 0x03) << 6 | (p[1] & 0x3F)); p += 2; }
+            }
+        }
+        return s;
+    }
     """
+    object str_from_utf8 "hftok_str_from_utf8"(const uint8_t *p, Py_ssize_t n)
     void copy_piece "hftok_copy_piece"(uint8_t *to, const uint8_t *source, size_t size) noexcept nogil
 
 
@@ -231,9 +281,12 @@ cdef class IdDecoder:
         if out.data == NULL:
             raise MemoryError("no memory for the decoded text")
         try:
-            self.join_ids(&out, ids, n, skip_special_tokens)
-            if out.high:
+            with cython.critical_section(self):     # without the GIL: another thread may add entries
+                self.join_ids(&out, ids, n, skip_special_tokens)
+            if out.high and self.join == JOIN_BYTES and not is_utf8(out.data, out.size):
                 text = PyUnicode_DecodeUTF8(<const char *>out.data, out.size, b"replace")
+            elif out.high:
+                text = str_from_utf8(out.data, out.size)
             else:
                 text = PyUnicode_New(out.size, 127)
                 memcpy(PyUnicode_DATA(text), out.data, <size_t>out.size)

@@ -80,6 +80,7 @@ cdef void pt_init(PreTokenized *p) noexcept nogil
 cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept nogil
 cdef void pt_free(PreTokenized *p) noexcept nogil
 cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil           # arena room; 0 or an error
+cdef int pt_copy(PreTokenized *p, const PreTokenized *other) noexcept nogil     # a deep copy (into an initialized p)
 cdef int pt_reserve_changes(PreTokenized *p, int64_t extra) noexcept nogil
 # Give back the arena's garbage once it outweighs the text that splits still use. Moves splits, so never inside a pass.
 cdef int pt_compact(PreTokenized *p) noexcept nogil

@@ -172,6 +172,39 @@ def test_byte_fallback_reads_a_plus_sign() -> None:
         assert program.decode([token, "a"]) == theirs.decode([token, "a"])
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s+",
+        "b*",
+        "[0-9]+",
+        "(?i:A)",
+        "▁",
+        "é+",
+        "^",
+        "$",
+        ".",
+        "(?<=a)b",
+        r"\p{Han}",
+        "a|ab",
+        r"</w>",
+        "",
+        r"\A.",
+        "x*?",
+    ],
+)
+def test_replace_by_regular_expression(pattern: str) -> None:
+    pytest.importorskip("hftok._core.patterns", reason="this build has no regular expressions")
+    for content in ("", "<é>"):
+        spec = ("Sequence", (("Replace", "Regex", pattern, content), ("ByteFallback",), ("Fuse",)))
+        program, theirs = DecoderProgram(spec), reference(spec)
+        for token in [*POOL, "abba b12 ab", "aé日本é\n9", "A\nb  c"]:
+            assert program.decode([token]) == theirs.decode([token]), token
+        pair = Pair(spec, 7)
+        for skip in (True, False):
+            assert pair.decode(pair.ids, skip) == pair.theirs.decode(pair.ids, skip)
+
+
 class Numbered:
     """A sequence by its __getitem__ alone."""
 
@@ -384,6 +417,34 @@ def test_id_arguments(ids: Any) -> None:
     assert outcome(pair._id_decoder.decode, [0, 1], ids if isinstance(ids, (int, list)) else None) == outcome(
         pair.theirs.decode, [0, 1], ids if isinstance(ids, (int, list)) else None
     )
+
+
+def test_texts_of_every_width() -> None:
+    words = [
+        "a",
+        "Z9",
+        "\x7f",
+        "\x80",
+        "é",
+        "ÿ",
+        "\u0100",
+        "\u07ff",
+        "\u0800",
+        "日本",
+        "\uffff",
+        "\U00010000",
+        "\U0010ffff",
+        "abcdefgh" * 3,
+    ]
+    decoder = IdDecoder(DecoderProgram(("Fuse",)), dict(enumerate(words)).get, len(words), [])
+    rng = random.Random(5)
+    for top in range(1, len(words) + 1):
+        for _ in range(60):
+            ids = [rng.randrange(top) for _ in range(rng.randrange(14))]
+            text = decoder.decode(ids)
+            assert text == "".join(words[i] for i in ids)
+            assert text.isascii() == ("".join(words[i] for i in ids)).isascii()
+            assert text.encode("utf-16-le") == "".join(words[i] for i in ids).encode("utf-16-le")
 
 
 def test_ids_far_apart() -> None:
