@@ -818,6 +818,45 @@ cdef int ns_replace(PreTokenized *p, Split *s, const uint8_t *content, int64_t s
     return PT_OK
 
 
+cdef int ns_replace_byte(PreTokenized *p, Split *s, uint8_t byte, const uint8_t *content, int64_t size) noexcept nogil:
+    cdef int64_t i, k, at, count = 0, last = s.start
+    cdef const uint8_t *found
+    cdef Align align
+    for i in range(s.start, s.end):
+        count += p.text[i] == byte
+    if count == 0:
+        return PT_OK
+    if size == 1:
+        for i in range(s.start, s.end):
+            if p.text[i] == byte:
+                p.text[i] = content[0]
+        return PT_OK
+    if pt_reserve(p, s.end - s.start + count * (size - 1)):
+        return p.error
+    at = p.used
+    while True:
+        found = NULL
+        if last < s.end:
+            found = <const uint8_t *>memchr(p.text + last, byte, <size_t>(s.end - last))
+        if found == NULL:
+            break
+        i = found - p.text
+        # Mostly words: short enough for a plain loop.
+        for k in range(last, i):
+            p.text[at] = p.text[k]
+            p.align[at] = p.align[k]
+            at += 1
+        align = p.align[i]
+        for k in range(size):
+            p.text[at] = content[k]
+            p.align[at] = align
+            at += 1
+        last = i + 1
+    at = copy_range(p, at, last, s.end)
+    ns_place(p, s, at - p.used)
+    return PT_OK
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Normalization forms
 #

@@ -53,8 +53,16 @@ cdef class Charsmap:
                 p[4 + 4 * i] | p[5 + 4 * i] << 8 | p[6 + 4 * i] << 16 | <uint32_t>p[7 + 4 * i] << 24
             )
         self.trie_size = n
-        self.replacements = self._replacements
         self.replacements_size = len(self._replacements)
+        self.replacements = self._replacements
+        cdef int64_t first, last
+        cdef uint8_t c
+        for i in range(128):
+            c = <uint8_t>i
+            # CR joins LF; a lookup that fails outright is left to the slow way, which reports it.
+            self.settled[i] = i != 13 and self.find(&c, 1, &first, &last) == 0
+        for i in range(128, 256):
+            self.settled[i] = 0
 
     def __dealloc__(self):
         free(self.trie)
@@ -110,11 +118,15 @@ cdef class Charsmap:
         cdef int64_t i = s.start, end = s.end, next_, k, first, last
         cdef uint32_t state = 0, cp
         cdef int length, found, modified = 0
-        cdef const uint8_t *text
+        cdef const uint8_t *text = p.text
         p.n_changes = 0
-        # Until something is found nothing has to be written down: find the first cluster that changes.
         while i < end:
-            text = p.text
+            if state == 0 and self.settled[text[i]] and (i + 1 == end or text[i + 1] < 0x80):
+                # A character alone in its cluster that the map leaves alone.
+                if pt_push_change(p, text[i], 0):
+                    return p.error
+                i += 1
+                continue
             # One cluster: [i, next_). `state` has seen the character at i already when the previous one was measured.
             cp = utf8_decode(text + i, &length)
             if state == 0:
@@ -128,28 +140,29 @@ cdef class Charsmap:
             found = 0
             if next_ - i < 6:
                 found = self.find(text + i, next_ - i, &first, &last)
-                if found == FOUND:
-                    modified = 1
-                    if self.push_replacement(p, i, next_, first, last):
-                        return p.error
-                    i = next_
-                    continue
-            k = i
-            while k < next_ and found != BROKEN:
-                cp = utf8_decode(text + k, &length)
-                found = self.find(text + k, length, &first, &last)
-                if found == FOUND:
-                    modified = 1
-                    if self.push_replacement(p, k, k + length, first, last):
-                        return p.error
-                elif found == 0:
-                    if pt_push_change(p, cp, 0):
-                        return p.error
-                k += length
-            if found == BROKEN:
-                p.error = PT_PANIC
-                return p.error
+            if found == FOUND:
+                modified = 1
+                if self.push_replacement(p, i, next_, first, last):
+                    return p.error
+            else:
+                k = i
+                while k < next_ and found != BROKEN:
+                    cp = utf8_decode(text + k, &length)
+                    found = self.find(text + k, length, &first, &last)
+                    if found == FOUND:
+                        modified = 1
+                        if self.push_replacement(p, k, k + length, first, last):
+                            return p.error
+                    elif found == 0:
+                        if pt_push_change(p, cp, 0):
+                            return p.error
+                    k += length
+                if found == BROKEN:
+                    p.error = PT_PANIC
+                    return p.error
             i = next_
+            if i < end and text[i] < 0x80:
+                state = 0       # nothing before an ASCII character that begins a cluster matters any more
         if not modified:
             return 0
         return ns_transform(p, s, 0)
