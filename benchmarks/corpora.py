@@ -1,4 +1,4 @@
-"""Text to measure on: corpora of HFTOK_TEST_DATA, given files, or, without either, the texts of `hftok demo` repeated."""
+"""Text to measure on: corpora of HFTOK_TEST_DATA, given files, or, without either, repeated texts of `hftok demo`."""
 
 from __future__ import annotations
 
