@@ -106,9 +106,8 @@ DIRECTIVES = {
 }
 
 # Commands that only describe or pack the sources need no C.
-COMPILES = not {"egg_info", "dist_info", "sdist", "clean"} & set(sys.argv) or {"bdist_wheel", "build_ext"} & set(
-    sys.argv
-)
+PACKS = {"egg_info", "dist_info", "sdist", "clean"} & set(sys.argv)
+COMPILES = not PACKS or {"bdist_wheel", "build_ext"} & set(sys.argv)
 
 jobs = int(os.environ.get("HFTOK_JOBS") or os.cpu_count() or 1)
 modules = []
