@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hftok._core.json import first_bad_id
+from hftok._core.merge_ids import first_bad_id
 
 __all__ = [
     "boolean",

@@ -17,7 +17,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
-from hftok._core.json import JsonSyntaxError, dumps, loads
+from hftok._core.json_reader import JsonSyntaxError, loads
+from hftok._core.json_writer import dumps
 from hftok.arguments import naming, not_instance, uint64
 from hftok.json_forms import Field, FormError, Reader, struct, unit_variant
 from hftok.representation import Struct, Tree, Unserializable, describe, to_json
@@ -136,7 +137,7 @@ class Component:
         super().__init_subclass__()
         if cls.__module__.partition(".")[0] != "hftok":
             for base in cls.__bases__:
-                if issubclass(base, Component) and Component not in base.__bases__:
+                if base is not Component and issubclass(base, Component) and Component not in base.__bases__:
                     raise TypeError(f"type '{base.__module__}.{base.__qualname__}' is not an acceptable base type")
 
     def __init__(self) -> None:

@@ -1,16 +1,17 @@
 """Objects of the reference library, taken over.
 
-transformers builds objects of the `tokenizers` package and hands them to its backend (`_tokenizer.post_processor = ...`,
-`add_tokens([AddedToken(...)])`), and people do the same with `backend_tokenizer`. A Tokenizer passes what it is given through
-here: an object of ours comes back as it is, one of the reference is copied, through its written form, into ours; it is not
-kept, so later changes to it are not seen. Nothing here imports the reference: its classes are known by module and name.
+transformers builds objects of the `tokenizers` package and hands them to its backend (`_tokenizer.post_processor =
+...` or `add_tokens([AddedToken(...)])`), and people do the same with `backend_tokenizer`. A Tokenizer passes what it
+is given through here: an object of ours comes back as it is, one of the reference is copied, through its written
+form, into one of ours; it is not kept, so later changes to it are not seen. Nothing here imports the reference: its
+classes are known by module and name.
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from hftok._core.json import loads
+from hftok._core.json_reader import loads
 from hftok.added_tokens import AddedToken
 from hftok.arguments import not_instance
 from hftok.component import Component
@@ -53,12 +54,20 @@ def component(value: Any, family: type[C]) -> C:
         raise UnsupportedTokenizerError(str(error), type(value).__name__) from None
 
 
-def added_token(value: Any) -> AddedToken | None:
-    """An added token, or None where the value is none."""
-    if isinstance(value, AddedToken):
-        return value
-    if not is_foreign(value, "AddedToken"):
+def added_token(value: Any, special: bool = False) -> AddedToken | None:
+    """An added token, or None where the value is none.
+
+    Args:
+        special: it becomes special first; so does the object that was given.
+    """
+    own = isinstance(value, AddedToken)
+    if not own and not is_foreign(value, "AddedToken"):
         return None
+    if special:
+        value.special = True
+    if own:
+        token: AddedToken = value
+        return token
     token = AddedToken()
     token.__setstate__(value.__getstate__())
     return token

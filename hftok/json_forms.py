@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from hftok._core.json import RepeatedKeys
+from hftok._core.json_reader import RepeatedKeys
 
 __all__ = [
     "Field",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hftok._core.json import JsonSyntaxError, first_bad_id, loads
+from hftok._core.json_reader import JsonSyntaxError, loads
+from hftok._core.merge_ids import first_bad_id
 
 __all__ = ["ModelError", "os_error", "read_bpe_files", "read_merges", "read_vocab_json", "read_vocab_txt"]
 

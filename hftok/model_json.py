@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hftok._core.json import MergeError, MergeIds, MergePanic, first_bad_id
+from hftok._core.merge_ids import MergeError, MergeIds, MergePanic, first_bad_id
 from hftok.arguments import single
 from hftok.component import Description
 from hftok.json_forms import (

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
-from hftok._core.json import Float32, MergeError, MergeIds, dumps, resolve_merges
+from hftok._core.json_writer import Float32, dumps
+from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
 from hftok.arguments import (
     boolean,
     decimal,

@@ -1,9 +1,9 @@
 """What a component looks like written down: as JSON, and as `repr` and `str`.
 
 Both come from one tree. Its nodes are plain values (None, bool, int, float, str, list, dict, and tuple where the
-reference has a tuple) and the four below. `to_json` gives what `hftok._core.json.dumps` writes; `describe` follows the
-reference's own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare, strings
-without escapes, the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
+reference has a tuple) and the four below. `to_json` gives what `hftok._core.json_writer.dumps` writes; `describe`
+follows the reference's own text format (bindings/python/src/utils/serde_pyo3.rs): names of structs and variants bare,
+strings without escapes, the sixth element of a long list replaced by dots in `str`, the hundredth in `repr`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from hftok._core.json import Float32, decimal_parts
+from hftok._core.json_writer import Float32, decimal_parts
 
 __all__ = [
     "Float32",

@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hftok._core.json import JsonSyntaxError, RepeatedKeys, dumps, loads
+from hftok._core.json_reader import JsonSyntaxError, RepeatedKeys, loads
+from hftok._core.json_writer import dumps
 from hftok.added_tokens import AddedToken, read_added_token
 from hftok.component import Component
 from hftok.decoders import Decoder

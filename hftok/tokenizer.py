@@ -31,7 +31,7 @@ from hftok.models import BPE, Model
 from hftok.normalizers import Normalizer
 from hftok.pre_tokenizers import PreTokenizer
 from hftok.processors import PostProcessor
-from hftok.foreign import added_token as foreign_added_token
+from hftok.foreign import added_token as own_added_token
 from hftok.foreign import component as own_component
 from hftok.serialization import (
     PaddingParams,
@@ -936,16 +936,22 @@ def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[Add
         raise not_instance(tokens, "list")
     result = []
     for token in tokens:
-        if isinstance(token, str):
-            result.append(AddedToken._of(string(token), special))
+        if isinstance(token, str) and _has_utf8(token):
+            result.append(AddedToken._of(token, special))
             continue
-        own = foreign_added_token(token)
+        own = own_added_token(token, special)
         if own is None:
             raise TypeError("Input must be a List[Union[str, AddedToken]]")
-        if special:
-            token.special = own.special = True
         result.append(own)
     return result
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unbounded(

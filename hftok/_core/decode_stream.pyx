@@ -95,6 +95,10 @@ cdef class Decoded:
         self.run_broken = False
 
     cdef int push(self, uint32_t number) except -1:
+        with cython.critical_section(self.decoder):     # without the GIL: another thread may add entries
+            return self.push_entry(number)
+
+    cdef int push_entry(self, uint32_t number) except -1:
         cdef Entry e
         self.decoder.entry(number, self.place, &e)
         if e.state == ENTRY_MISSING or (self.skip and e.special):
@@ -271,6 +275,7 @@ cdef class DecodeStream:
     def __reduce__(self):
         raise TypeError("cannot pickle 'hftok.decoders.DecodeStream' object")
 
+    @cython.critical_section
     def __copy__(self):
         cdef DecodeStream other = DecodeStream.__new__(DecodeStream, None, self.skip)
         other.reserve(self.n)
@@ -297,6 +302,7 @@ cdef class DecodeStream:
         self.capacity = capacity
         return 0
 
+    @cython.critical_section
     def step(self, tokenizer, id):
         """The text that one id (int) or several (list of int) add, or None while it is not complete.
 

@@ -9,7 +9,7 @@ Under truncation the reference stops tokenizing a sequence once max_length token
 later windows are missing from `overflowing`; `full_overflow` keeps them, as versions before 0.23.1 did.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from hftok._core.documents cimport Documents
@@ -112,36 +112,20 @@ cdef int _reserve(Tokens *t, Py_ssize_t n) except -1:
     return 0
 
 
-cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, bint left, Py_ssize_t *first) noexcept:
-    """Which of a sequence's tokens `tokenize_with_limit` would have made: n' tokens from *first on. A word counts as a
-    whole; added tokens count, but do not end the search."""
-    cdef Py_ssize_t i = 0, j
-    cdef int64_t total = 0
-    first[0] = 0
-    if limit <= 0 or n == 0:
-        return n
-    if not left:
-        while i < n:
-            j = i
-            while j < n and words[j] == words[i]:
-                j += 1
-            total += j - i
-            if total >= limit and not words[i] & DIRECT_WORD:
-                return j
-            i = j
-        return n
-    i = n
-    while i > 0:
-        j = i
-        while j > 0 and words[j - 1] == words[i - 1]:
-            j -= 1
-        total += i - j
-        first[0] = j
-        if total >= limit and not words[j] & DIRECT_WORD:
-            return n - j
-        i = j
-    first[0] = 0
-    return n
+cdef int _grow(Tokens *t, Py_ssize_t n) except -1:
+    """Room for n tokens, keeping what is there."""
+    cdef void *p
+    p = realloc(t.ids, <size_t>(n + 1) * 4)
+    if p != NULL:
+        t.ids = <uint32_t *>p
+        p = realloc(t.spans, <size_t>(n + 1) * 16)
+    if p != NULL:
+        t.spans = <uint64_t *>p
+        p = realloc(t.words, <size_t>(n + 1) * 8)
+    if p == NULL:
+        raise MemoryError("no memory for an Encoding")
+    t.words = <int64_t *>p
+    return 0
 
 
 cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssize_t n):
@@ -155,76 +139,81 @@ cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssi
 
 
 cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
-    """Everything about one sequence (one text, or `count` words): fills `out`, returns the token strings."""
+    """Everything about one sequence (one text, or `count` words), read up to `limit` tokens: fills `out`, returns the strings."""
+    if limit > 0 or engine.pipeline.model.text_values:
+        # Truncated: the exact path stops where the reference stops, and so meets no error that lies behind.
+        return _exact(engine, texts, start, count, pretokenized, limit, left, out)
     cdef Documents d = Documents()
     cdef Encoded e = Encoded()
-    cdef Py_ssize_t i, k, n, at = 0, first, total
+    cdef Py_ssize_t i, k, n
     cdef int64_t begin = 0
     cdef const Worker *w
-    cdef const int32_t *words
-    cdef bint direct = False
-    cdef list strings
     for i in range(count):
         d.add_str(texts[start + i])
     d.keep = texts
-    e.encode(engine, d, None, 0, True, True, False, engine.pipeline.model.text_values)
+    # parallel=False: one unit after the other, all in the first worker, so the tokens lie together.
+    e.encode(engine, d, None, 0, True, True, False, False)
+    w = e.worker(0)
+    for k in range(e.total):
+        if w.words[k] & DIRECT_WORD:
+            e.release()
+            return _exact(engine, texts, start, count, pretokenized, limit, left, out)
     _reserve(out, e.total)
+    out.n = e.total
+    for i in range(count):
+        n = e.ends[i] - begin
+        for k in range(begin, begin + n):
+            out.ids[k] = w.ids[k]
+            out.spans[2 * k] = w.spans[2 * k]
+            out.spans[2 * k + 1] = w.spans[2 * k + 1]
+            out.words[k] = i if pretokenized else w.words[k]
+        begin += n
+    e.release()
     try:
-        for i in range(count):
-            # parallel=False: one unit after the other, all in the first worker, so a row's tokens are together.
-            w = e.worker(0)
-            n = e.ends[i] - begin
-            words = w.words + begin
-            total = kept_tokens(words, n, limit, left, &first)
-            for k in range(total):
-                out.ids[at + k] = w.ids[begin + first + k]
-                out.spans[2 * (at + k)] = w.spans[2 * (begin + first + k)]
-                out.spans[2 * (at + k) + 1] = w.spans[2 * (begin + first + k) + 1]
-                if words[first + k] & DIRECT_WORD:
-                    direct = True
-                out.words[at + k] = i if pretokenized else (words[first + k] & ~DIRECT_WORD) - (words[first] & ~DIRECT_WORD)
-            at += total
-            begin = e.ends[i]
-        out.n = at
-        e.release()
-        if direct or engine.pipeline.model.text_values:
-            strings = []
-            for i in range(count):
-                strings += _exact_strings(engine, texts[start + i], limit, left)
-            if len(strings) != at:
-                raise AssertionError("fast and exact path differ in the number of tokens")
-        else:
-            strings = _token_strings(engine, texts, out.ids, at)
+        return _token_strings(engine, texts, out.ids, out.n)
     except BaseException:
         _free(out)
         raise
-    return strings
 
 
-cdef list _exact_strings(Engine engine, object text, int64_t limit, bint left):
-    """Token strings of one text where some are the text's own (added tokens, unknown pieces)."""
+cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
+    """The same by the exact path, with the strings that are the text's own (added tokens, unknown pieces)."""
     cdef WorkerBox box = engine.checkout(1)
     cdef ExactState *x = &box.context.exact
-    cdef bytes data = text.encode("utf-8")
-    cdef Py_ssize_t i
+    cdef bytes data
+    cdef Py_ssize_t i, k, at = 0
     cdef ExactToken *t
     cdef int error
-    cdef list strings = engine.strings(), out = []
+    cdef list table = engine.strings(), strings = []
+    memset(out, 0, sizeof(Tokens))
     try:
-        error = engine.pipeline.split(x, data, len(data))
-        if error == 0:
-            error = engine.pipeline.tokens(x, limit, left, False)
-        if error:
-            raise engine.pipeline.failure(error)
-        for i in range(x.n_tokens):
-            t = &x.tokens[i]
-            if t.value == VALUE_ADDED or t.value == VALUE_TEXT:
-                out.append((<char *>x.pt.text)[t.text_start:t.text_end].decode("utf-8"))
-            elif t.value == VALUE_UNK:
-                out.append(engine.pipeline.model.unk_string())
-            else:
-                out.append(strings[t.id] if t.id < <uint32_t>len(strings) else engine.pipeline.model.vocab_r.get(t.id))
-        return out
+        _reserve(out, 0)
+        for i in range(count):
+            data = texts[start + i].encode("utf-8")
+            error = engine.pipeline.split(x, data, len(data))
+            if error == 0:
+                error = engine.pipeline.tokens(x, limit, left, True)
+            if error:
+                raise engine.pipeline.failure(error)
+            _grow(out, at + x.n_tokens)
+            for k in range(x.n_tokens):
+                t = &x.tokens[k]
+                out.ids[at + k] = t.id
+                out.spans[2 * (at + k)] = t.start
+                out.spans[2 * (at + k) + 1] = t.end
+                out.words[at + k] = i if pretokenized else t.word
+                if t.value == VALUE_ADDED or t.value == VALUE_TEXT:
+                    strings.append((<char *>x.pt.text)[t.text_start:t.text_end].decode("utf-8"))
+                elif t.value == VALUE_UNK:
+                    strings.append(engine.pipeline.model.unk_string())
+                else:
+                    strings.append(table[t.id] if t.id < <uint32_t>len(table) else engine.pipeline.model.vocab_r.get(t.id))
+            at += x.n_tokens
+        out.n = at
+        return strings
+    except BaseException:
+        _free(out)
+        raise
     finally:
         engine.checkin(box)
 
@@ -327,7 +316,7 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
     cdef RowPlan plan
     cdef InputRow *r
     cdef int64_t max_length = -1, room, limit = 0
-    cdef bint has_limit = settings.truncation is not None, lazy
+    cdef bint has_limit = settings.truncation is not None, lazy, whole
     cdef list result = [None] * inputs.n_rows, eager = []
     cdef Py_ssize_t *lengths
     cdef Batch source
@@ -342,7 +331,15 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
     for text in inputs.texts:
         d.add_str(text)
     d.keep = inputs.texts
-    e.encode(engine, d, None, 0, False, False, parallel, False)
+    try:
+        e.encode(engine, d, None, 0, False, False, parallel, False)
+        whole = True
+    except Exception:
+        # An error may lie where the reference does not read any more.
+        if not has_limit:
+            raise
+        e.release()
+        whole = False
     lengths = <Py_ssize_t *>malloc(<size_t>(inputs.n_rows + 1) * sizeof(Py_ssize_t))
     if lengths == NULL:
         raise MemoryError("no memory for the Encodings")
@@ -351,9 +348,9 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
         for row in range(inputs.n_rows):
             r = &inputs.rows[row]
             plan = pair if r.n_b >= 0 else single
-            n_a = _tokens_of(e, r.a, r.n_a)
-            n_b = _tokens_of(e, r.a + r.n_a, r.n_b) if r.n_b > 0 else 0
-            lazy = plan is not None and not plan.trims
+            n_a = _tokens_of(e, r.a, r.n_a) if whole else 0
+            n_b = _tokens_of(e, r.a + r.n_a, r.n_b) if whole and r.n_b > 0 else 0
+            lazy = plan is not None and not plan.trims and whole
             if lazy and has_limit:
                 room = max_length - settings.added(r.n_b >= 0) if add_special_tokens else max_length
                 lazy = n_a + n_b <= room and room > 0

@@ -7,6 +7,7 @@ Rule of the reference: tokenizer/encoding.rs for every answer, bindings encoding
 reference panics (a stride that is too large, a sequence range outside the tokens) there is a ValueError, and the
 Encoding stays as it was. Where several sequence ranges hold a token the reference answers with a random one; here the
 lowest sequence answers.
+Without the GIL each method holds the Encoding's own lock (critical_section; nothing where there is a GIL).
 Left to others: special tokens, templates and padding of batches (post_process.pyx), the pickled form (encoding_state.pyx).
 """
 cimport cython
@@ -196,268 +197,8 @@ cdef int encoding_set_overflowing(Encoding e, list overflowing) except -1:
     return 0
 
 
-# --- operations ------------------------------------------------------------------------------------------------------
-
-cdef Encoding encoding_copy(Encoding e):
-    # Blocks, the token list and the overflowing Encodings are never written after they are made: all are shared.
-    cdef Encoding c = new_encoding(e.n)
-    block_keep(e.rows)
-    block_keep(e.spans)
-    c.rows = e.rows
-    c.spans = e.spans
-    c.id_column = e.id_column
-    c.type_id_column = e.type_id_column
-    c.special_column = e.special_column
-    c.attention_column = e.attention_column
-    c.offset_pairs = e.offset_pairs
-    c.word_column = e.word_column
-    c.token_list = e.token_list
-    c.overflow = e.overflow
-    c.source = e.source
-    c.key = e.key
-    c.lazy = e.lazy
-    copy_ranges(c, e, 0)
-    return c
-
-
-cdef Encoding window(Encoding e, Py_ssize_t start, Py_ssize_t stop):
-    """Tokens [start, stop) of a materialized Encoding: columns shared, no ranges, no overflowing."""
-    cdef Encoding w = new_encoding(stop - start)
-    block_keep(e.rows)
-    block_keep(e.spans)
-    w.rows = e.rows
-    w.spans = e.spans
-    w.id_column = window_of(e.id_column, start)
-    w.type_id_column = window_of(e.type_id_column, start)
-    w.special_column = window_of(e.special_column, start)
-    w.attention_column = window_of(e.attention_column, start)
-    if e.offset_pairs != NULL:
-        w.offset_pairs = e.offset_pairs + 2 * start
-    if e.word_column != NULL:
-        w.word_column = e.word_column + start
-    w.token_list = e.token_list[start:stop]
-    return w
-
-
-cdef Encoding encoding_truncated(Encoding e, uint64_t max_length, uint64_t stride, bint left):
-    cdef Encoding result
-    cdef Py_ssize_t n = e.n, step, start, stop, width
-    cdef list windows
-    if max_length >= <uint64_t>n:
-        return encoding_copy(e)
-    if max_length == 0:
-        # The whole Encoding, with its own overflowing, becomes the only overflowing piece of an empty one.
-        result = new_encoding(0)
-        result.token_list = []
-        result.overflow = [encoding_copy(e)]
-        return result
-    if stride >= max_length:
-        raise ValueError(
-            f"the stride ({stride}) must be smaller than the number of tokens that one piece may hold ({max_length}, after the "
-            "special tokens were subtracted from max_length): lower the stride or raise max_length")
-    e.materialize(LAZY_ALL)
-    width = <Py_ssize_t>max_length
-    step = <Py_ssize_t>(max_length - stride)
-    windows = []
-    if left:
-        stop = n
-        while True:
-            start = stop - width if stop > width else 0
-            windows.append(window(e, start, stop))
-            if start == 0:
-                break
-            stop -= step
-    else:
-        start = 0
-        while True:
-            stop = start + width if n - start > width else n
-            windows.append(window(e, start, stop))
-            if stop == n:
-                break
-            start += step
-    result = <Encoding>windows[0]
-    encoding_set_overflowing(result, windows[1:])
-    return result
-
-
-cdef Encoding encoding_join(list parts, bint growing_offsets):
-    cdef Encoding e, part
-    cdef uint64_t n = 0, offset
-    cdef Py_ssize_t i, k
-    cdef uint32_t *rows = NULL
-    cdef uint64_t *pairs = NULL
-    cdef int64_t *words = NULL
-    cdef list tokens = []
-    cdef uint64_t *pair
-    for part in parts:
-        part.materialize(LAZY_ALL)
-        n += <uint64_t>part.n
-    e = new_encoding(<Py_ssize_t>n)
-    e.token_list = tokens
-    if n:
-        e.rows = new_block(n, 4 * sizeof(uint32_t))
-        e.spans = new_block(n, 3 * sizeof(uint64_t))
-        rows = <uint32_t *>block_data(e.rows)
-        pairs = <uint64_t *>block_data(e.spans)
-        words = <int64_t *>(pairs + 2 * n)
-        e.id_column.data = rows
-        e.type_id_column.data = rows + n
-        e.special_column.data = rows + 2 * n
-        e.attention_column.data = rows + 3 * n
-        e.offset_pairs = pairs
-        e.word_column = words
-    k = 0
-    for part in parts:
-        copy_ranges(e, part, <uint64_t>k)
-        if part.n == 0:
-            continue
-        tokens.extend(part.token_list)
-        write_column(rows + k, part.id_column, part.n)
-        write_column(rows + n + k, part.type_id_column, part.n)
-        write_column(rows + 2 * n + k, part.special_column, part.n)
-        write_column(rows + 3 * n + k, part.attention_column, part.n)
-        offset = pairs[2 * k - 1] if growing_offsets and k else 0
-        pair = pairs + 2 * k
-        for i in range(part.n):
-            pair[2 * i] = offset + (part.offset_pairs[2 * i] if part.offset_pairs != NULL else 0)
-            pair[2 * i + 1] = offset + (part.offset_pairs[2 * i + 1] if part.offset_pairs != NULL else 0)
-            words[k + i] = part.word_column[i] if part.word_column != NULL else -1
-        k += part.n
-    return e
-
-
-cdef Encoding merge_two(Encoding a, Encoding b, bint growing_offsets):
-    # Encoding::merge_with. Every piece of one side meets the other side and all its pieces; since the side that is
-    # met keeps its own pieces, the results have overflowing pieces of their own.
-    cdef Encoding result, x, y
-    cdef list overflow = []
-    if a.n == 0 and a.overflow is None and a.n_ranges == 0:
-        return encoding_copy(b)
-    Py_EnterRecursiveCall(" while merging overflowing encodings")
-    try:
-        if a.overflow is not None:
-            for x in a.overflow:
-                overflow.append(merge_two(x, b, growing_offsets))
-                if b.overflow is not None:
-                    for y in b.overflow:
-                        overflow.append(merge_two(x, y, growing_offsets))
-        if b.overflow is not None:
-            for y in b.overflow:
-                overflow.append(merge_two(a, y, growing_offsets))
-    finally:
-        Py_LeaveRecursiveCall()
-    result = encoding_join([a, b], growing_offsets)
-    encoding_set_overflowing(result, overflow)
-    return result
-
-
-cdef Encoding encoding_merge(list parts, bint growing_offsets):
-    cdef Encoding part, result
-    cdef Py_ssize_t i, at = -1, with_pieces = 0
-    cdef list overflow, others
-    if len(parts) == 1:
-        return encoding_copy(<Encoding>parts[0])
-    for i, part in enumerate(parts):
-        if part.overflow is not None:
-            with_pieces += 1
-            at = i
-    if with_pieces == 0:
-        return encoding_join(parts, growing_offsets)
-    if with_pieces == 1:
-        # What merging two by two comes to when only one part has pieces: each piece in the part's place.
-        overflow = []
-        others = parts[:]
-        Py_EnterRecursiveCall(" while merging overflowing encodings")
-        try:
-            for part in (<Encoding>parts[at]).overflow:
-                others[at] = part
-                overflow.append(encoding_merge(others, growing_offsets))
-        finally:
-            Py_LeaveRecursiveCall()
-        result = encoding_join(parts, growing_offsets)
-        encoding_set_overflowing(result, overflow)
-        return result
-    result = encoding_join([], growing_offsets)
-    for part in parts:
-        result = merge_two(result, part, growing_offsets)
-    return result
-
-
-cdef inline void pad_column(Column *c, uint32_t *room, Column old, Py_ssize_t n, Py_ssize_t pads, uint32_t value, bint left) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef uint32_t *out = room
-    if old.data == NULL and (old.value == value or n == 0):
-        c[0] = constant_column(value)
-        return
-    if not left:
-        write_column(out, old, n)
-        out += n
-    for i in range(pads):
-        out[i] = value
-    if left:
-        write_column(out + pads, old, n)
-    c.data = room
-
-
-cdef Encoding encoding_padded(Encoding e, uint64_t length, uint32_t pad_id, uint32_t pad_type_id, str pad_token, bint left):
-    cdef Encoding p, piece
-    cdef list overflow = None
-    cdef Py_ssize_t pads, n = e.n, at
-    cdef uint32_t *rows
-    cdef uint64_t *pairs
-    cdef int64_t *words
-    cdef size_t total
-    cdef list padding
-    if e.overflow is not None:
-        overflow = []
-        Py_EnterRecursiveCall(" while padding overflowing encodings")
-        try:
-            for piece in e.overflow:
-                overflow.append(encoding_padded(piece, length, pad_id, pad_type_id, pad_token, left))
-        finally:
-            Py_LeaveRecursiveCall()
-    if <uint64_t>n >= length:
-        p = encoding_copy(e)
-        encoding_set_overflowing(p, overflow)
-        return p
-    e.materialize(LAZY_ALL)
-    if length > MAX_TOKENS:
-        raise MemoryError(f"no memory to pad an Encoding to {length} tokens")
-    total = <size_t>length
-    pads = <Py_ssize_t>length - n
-    p = new_encoding(<Py_ssize_t>length)
-    try:
-        padding = [pad_token] * pads
-        p.token_list = padding + e.token_list if left else e.token_list + padding
-        p.rows = new_block(length, 4 * sizeof(uint32_t))
-        p.spans = new_block(length, 3 * sizeof(uint64_t))
-    except MemoryError:
-        raise MemoryError(f"no memory to pad an Encoding to {length} tokens") from None
-    rows = <uint32_t *>block_data(p.rows)
-    pad_column(&p.id_column, rows, e.id_column, n, pads, pad_id, left)
-    pad_column(&p.type_id_column, rows + total, e.type_id_column, n, pads, pad_type_id, left)
-    pad_column(&p.special_column, rows + 2 * total, e.special_column, n, pads, 1, left)
-    pad_column(&p.attention_column, rows + 3 * total, e.attention_column, n, pads, 0, left)
-    at = pads if left else 0
-    pairs = <uint64_t *>block_data(p.spans)
-    words = <int64_t *>(pairs + 2 * total)
-    fill_spans(pairs, words, 0, at, NULL, NULL)
-    fill_spans(pairs, words, at, n, e.offset_pairs, e.word_column)
-    fill_spans(pairs, words, at + n, pads - at, NULL, NULL)
-    p.offset_pairs = pairs
-    p.word_column = words
-    copy_ranges(p, e, <uint64_t>at)
-    encoding_set_overflowing(p, overflow)
-    return p
-
-
-cdef inline void fill_spans(
-    uint64_t *pairs, int64_t *words, Py_ssize_t at, Py_ssize_t n, const uint64_t *offsets, const int64_t *numbers) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        pairs[2 * (at + i)] = offsets[2 * i] if offsets != NULL else 0
-        pairs[2 * (at + i) + 1] = offsets[2 * i + 1] if offsets != NULL else 0
-        words[at + i] = numbers[i] if numbers != NULL else -1
+include "encoding_operations.pxi"
+include "encoding_lookups.pxi"
 
 
 cdef tuple STATE_FUNCTIONS = None
@@ -513,7 +254,8 @@ cdef class Encoding:
             self.source.materialize(self)
         if self.lazy & needed:
             raise RuntimeError(
-                f"{type(self.source).__name__}.materialize() left the tokens or the offsets of an Encoding unset: it must call _fill")
+                f"{type(self.source).__name__}.materialize() left the tokens or the offsets of an Encoding unset: it must "
+                "call _fill")
         if not self.lazy:
             self.source = None
         return 0
@@ -558,20 +300,23 @@ cdef class Encoding:
         for None) and n strings. `sequence_ranges` maps a sequence to (first token, last token + 1)."""
         cdef Py_ssize_t n = ids.shape[0]
         cdef Encoding e
-        if not (n == type_ids.shape[0] == special_tokens_mask.shape[0] == attention_mask.shape[0] == offsets.shape[0] == word_ids.shape[0]
-                and (n == 0 or offsets.shape[1] == 2)):
+        if not (n == type_ids.shape[0] == special_tokens_mask.shape[0] == attention_mask.shape[0] == offsets.shape[0]
+                == word_ids.shape[0] and (n == 0 or offsets.shape[1] == 2)):
             raise ValueError("the columns of an Encoding must have the same length")
         tokens = str_list_argument(tokens, "tokens")
         if n:
             e = encoding_from_arrays(
-                n, &ids[0], &type_ids[0], 0, &special_tokens_mask[0], 0, &attention_mask[0], 1, &offsets[0, 0], &word_ids[0], tokens)
+                n, &ids[0], &type_ids[0], 0, &special_tokens_mask[0], 0, &attention_mask[0], 1, &offsets[0, 0],
+                &word_ids[0], tokens)
         else:
             e = encoding_from_arrays(0, NULL, NULL, 0, NULL, 0, NULL, 1, NULL, NULL, tokens)
         _set_extras(e, sequence_ranges, overflowing)
         return e
 
     @staticmethod
-    def _lazy(source, ids, type_ids, special_tokens_mask, attention_mask, *, int64_t key=0, sequence_ranges=None, overflowing=None):
+    def _lazy(
+        source, ids, type_ids, special_tokens_mask, attention_mask, *, int64_t key=0, sequence_ranges=None,
+        overflowing=None):
         """An Encoding that asks `source.materialize(encoding)` for tokens, offsets and word ids when they are first
         read; the source answers by calling `encoding._fill(...)`. `key` is the source's own (see `_key`)."""
         cdef Encoding e
@@ -585,7 +330,8 @@ cdef class Encoding:
         block = new_block(<uint64_t>n, 4 * sizeof(uint32_t))
         try:
             for i, (name, column) in enumerate((
-                    ("ids", ids), ("type_ids", type_ids), ("special_tokens_mask", special_tokens_mask), ("attention_mask", attention_mask))):
+                    ("ids", ids), ("type_ids", type_ids), ("special_tokens_mask", special_tokens_mask),
+                    ("attention_mask", attention_mask))):
                 columns[i].data = <uint32_t *>block_data(block) + i * n
                 columns[i].value = 0
                 values = u32_array_argument(column, name, &m)
@@ -638,9 +384,11 @@ cdef class Encoding:
     def __len__(self):
         return self.n
 
+    @cython.critical_section
     def __copy__(self):
         return encoding_copy(self)
 
+    @cython.critical_section
     def __deepcopy__(self, memo):
         return encoding_copy(self)
 
@@ -653,22 +401,26 @@ cdef class Encoding:
     # --- properties ---
 
     @property
+    @cython.critical_section
     def ids(self):
         """The ids, list[int]: what a model takes as input."""
         return column_list(self.id_column, self.n)
 
     @property
+    @cython.critical_section
     def type_ids(self):
         """The segment of each token, list[int]; how the parts of a pair are told apart by BERT-like models."""
         return column_list(self.type_id_column, self.n)
 
     @property
+    @cython.critical_section
     def tokens(self):
         """The strings of the ids, list[str]."""
         self.materialize(LAZY_TOKENS)
         return self.token_list[:]
 
     @property
+    @cython.critical_section
     def offsets(self):
         """Where each token comes from, list[tuple[int, int]]: first and last + 1 character of the input sequence it
         belongs to; (0, 0) for special and padding tokens."""
@@ -678,16 +430,19 @@ cdef class Encoding:
         return list_of_pairs(self.offset_pairs, self.n)
 
     @property
+    @cython.critical_section
     def attention_mask(self):
         """1 for tokens, 0 for padding, list[int]."""
         return column_list(self.attention_column, self.n)
 
     @property
+    @cython.critical_section
     def special_tokens_mask(self):
         """1 for tokens that the post-processor or the padding added, list[int]."""
         return column_list(self.special_column, self.n)
 
     @property
+    @cython.critical_section
     def word_ids(self):
         """The word of each token, list[int | None]; None for tokens that come from no word."""
         self.materialize(LAZY_SPANS)
@@ -696,12 +451,16 @@ cdef class Encoding:
         return list_of_optional(self.word_column, self.n)
 
     @property
+    @cython.critical_section
     def words(self):
         """Deprecated name of `word_ids`."""
-        PyErr_WarnEx(DeprecationWarning, b"Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.", 1)
+        PyErr_WarnEx(
+            DeprecationWarning,
+            b"Deprecated in 0.9.4: Encoding.words is deprecated, please use Encoding.word_ids instead.", 1)
         return self.word_ids
 
     @property
+    @cython.critical_section
     def sequence_ids(self):
         """The input sequence of each token, list[int | None]: 0 or 1, None for special tokens.
 
@@ -721,18 +480,21 @@ cdef class Encoding:
             span = range_of(self, sequence)
             if span.start > span.end or span.end > <uint64_t>self.n:
                 raise ValueError(
-                    f"sequence {sequence} covers tokens {span.start} to {span.end} of an Encoding that has {self.n}: its state is damaged")
+                    f"sequence {sequence} covers tokens {span.start} to {span.end} of an Encoding that has {self.n}: its "
+                    "state is damaged")
             number = int_from_u64(sequence)
             for i in range(span.start, span.end):
                 result[i] = number
         return result
 
     @property
+    @cython.critical_section
     def n_sequences(self):
         """The number of input sequences in this Encoding, int."""
         return self.n_ranges if self.n_ranges else 1
 
     @property
+    @cython.critical_section
     def overflowing(self):
         """The further pieces of a truncated input, list[Encoding]. They are copies."""
         cdef Encoding piece
@@ -742,6 +504,7 @@ cdef class Encoding:
 
     # --- look-ups ---
 
+    @cython.critical_section
     def word_to_tokens(self, word_index, sequence_index=0):
         """The tokens of a word of an input sequence: (first token, last token + 1), or None.
 
@@ -754,6 +517,7 @@ cdef class Encoding:
             return None
         return first, last + 1
 
+    @cython.critical_section
     def word_to_chars(self, word_index, sequence_index=0):
         """The characters of a word of an input sequence: (first, last + 1), or None. Errors as `word_to_tokens`."""
         cdef Py_ssize_t first, last
@@ -764,11 +528,13 @@ cdef class Encoding:
             return 0, 0
         return self.offset_pairs[2 * first], self.offset_pairs[2 * last + 1]
 
+    @cython.critical_section
     def token_to_sequence(self, token_index):
         """The input sequence that holds a token: 0 or 1, or None for special tokens. Errors as `word_to_tokens`."""
         cdef uint64_t sequence
         return sequence if sequence_of(self, usize_argument(token_index, "token_index"), &sequence) else None
 
+    @cython.critical_section
     def token_to_chars(self, token_index):
         """The characters of a token in its input sequence: (first, last + 1), or None. Errors as `word_to_tokens`."""
         cdef uint64_t token = usize_argument(token_index, "token_index")
@@ -780,17 +546,20 @@ cdef class Encoding:
             return 0, 0
         return self.offset_pairs[2 * token], self.offset_pairs[2 * token + 1]
 
+    @cython.critical_section
     def token_to_word(self, token_index):
         """The word of its input sequence that holds a token, or None. Errors as `word_to_tokens`."""
         cdef int64_t word = word_of(self, usize_argument(token_index, "token_index"))
         return None if word < 0 else word
 
+    @cython.critical_section
     def char_to_token(self, char_pos, sequence_index=0):
         """The first token that holds a character of an input sequence, or None. Errors as `word_to_tokens`."""
         cdef uint64_t position = usize_argument(char_pos, "char_pos")
         cdef Py_ssize_t token = token_at(self, position, usize_argument(sequence_index, "sequence_index"))
         return None if token < 0 else token
 
+    @cython.critical_section
     def char_to_word(self, char_pos, sequence_index=0):
         """The word that holds a character of an input sequence, or None. Errors as `word_to_tokens`."""
         cdef uint64_t position = usize_argument(char_pos, "char_pos")
@@ -820,8 +589,10 @@ cdef class Encoding:
         except BaseException as error:
             error.add_note("while processing 'encodings'")
             raise
+        parts = [encoding_copy(<Encoding>part) for part in parts]
         return encoding_merge(parts, bool_argument(growing_offsets, "growing_offsets"))
 
+    @cython.critical_section
     def set_sequence_id(self, sequence_id):
         """Say that all tokens belong to the given input sequence.
 
@@ -830,6 +601,7 @@ cdef class Encoding:
         """
         encoding_set_range(self, usize_argument(sequence_id, "sequence_id"), 0, <uint64_t>self.n)
 
+    @cython.critical_section
     def pad(self, length, **kwargs):
         """Pad to `length` tokens, overflowing pieces included; what is longer stays.
 
@@ -867,6 +639,7 @@ cdef class Encoding:
                 print(f"Ignored unknown kwarg option {key}")
         self.become(encoding_padded(self, size, pad_id, pad_type_id, pad_token, left))
 
+    @cython.critical_section
     def truncate(self, max_length, stride=0, direction="right"):
         """Cut to `max_length` tokens; the rest goes to `overflowing`, in pieces of at most `max_length` tokens that
         each repeat `stride` tokens of the piece before. `direction` is the side that is cut. Which tokens belong to
@@ -891,79 +664,3 @@ cdef int _set_extras(Encoding e, object sequence_ranges, object overflowing) exc
     if overflowing:
         encoding_set_overflowing(e, [encoding_copy(piece) for piece in overflowing])
     return 0
-
-
-# --- look-ups in C ---------------------------------------------------------------------------------------------------
-
-cdef SequenceRange range_of(Encoding e, uint64_t sequence) noexcept:
-    # Encoding::sequence_range: an unknown sequence covers all tokens.
-    cdef const SequenceRange *r = e.ranges()
-    cdef SequenceRange whole
-    cdef int i
-    for i in range(e.n_ranges):
-        if r[i].sequence == sequence:
-            return r[i]
-    whole.sequence = sequence
-    whole.start = 0
-    whole.end = <uint64_t>e.n
-    return whole
-
-
-cdef bint sequence_of(Encoding e, uint64_t token, uint64_t *sequence) noexcept:
-    # Encoding::token_to_sequence, which lets the index one past the end through.
-    cdef const SequenceRange *r = e.ranges()
-    cdef int i
-    sequence[0] = 0
-    if token > <uint64_t>e.n:
-        return False
-    if e.n_ranges == 0:
-        return True
-    for i in range(e.n_ranges):
-        if r[i].start <= token < r[i].end:
-            sequence[0] = r[i].sequence
-            return True
-    return False
-
-
-cdef int64_t word_of(Encoding e, uint64_t token) except -2:
-    cdef uint64_t sequence
-    if not sequence_of(e, token, &sequence) or token >= <uint64_t>e.n:
-        return -1
-    e.materialize(LAZY_SPANS)
-    return -1 if e.word_column == NULL else e.word_column[token]
-
-
-cdef bint word_span(Encoding e, uint32_t word, uint64_t sequence, Py_ssize_t *first, Py_ssize_t *last) except -1:
-    # Encoding::word_to_tokens: reading stops at the first word that is greater; None is less than every word.
-    cdef SequenceRange span = range_of(e, sequence)
-    cdef Py_ssize_t i
-    cdef bint found = False
-    if span.start > span.end or span.end > <uint64_t>e.n:
-        return False
-    e.materialize(LAZY_SPANS)
-    if e.word_column == NULL:
-        return False
-    for i in range(<Py_ssize_t>span.start, <Py_ssize_t>span.end):
-        if e.word_column[i] > <int64_t>word:
-            break
-        if e.word_column[i] == <int64_t>word:
-            if not found:
-                first[0] = i
-                found = True
-            last[0] = i
-    return found
-
-
-cdef Py_ssize_t token_at(Encoding e, uint64_t position, uint64_t sequence) except -2:
-    # Encoding::char_to_token. -1: None.
-    cdef SequenceRange span = range_of(e, sequence)
-    cdef Py_ssize_t i
-    if span.start > span.end or span.end > <uint64_t>e.n:
-        return -1
-    e.materialize(LAZY_SPANS)
-    if e.offset_pairs == NULL:
-        return -1
-    for i in range(<Py_ssize_t>span.start, <Py_ssize_t>span.end):
-        if e.offset_pairs[2 * i] <= position < e.offset_pairs[2 * i + 1]:
-            return i
-    return -1

@@ -450,7 +450,8 @@ cdef Encoding _encoding(object state):
     n = len(<list>values[0])
     for i in range(7):
         if len(<list>values[i]) != n:
-            raise _Damaged(f"`{FIELDS[i]}` has {len(<list>values[i])} entries and `ids` {n}: all columns must have the same length")
+            raise _Damaged(
+                f"`{FIELDS[i]}` has {len(<list>values[i])} entries and `ids` {n}: all columns must have the same length")
     memory = malloc(<size_t>n * (3 * sizeof(uint64_t) + 4 * sizeof(uint32_t)) + 1)
     if memory == NULL:
         raise MemoryError(f"no memory for an Encoding of {n} tokens")
@@ -525,5 +526,5 @@ cdef uint64_t _number(object value, uint64_t top, str name) except? 0xFFFFFFFFFF
 cdef str _kind(object value):
     if value is None:
         return "null"
-    return {"int": "integer", "float": "floating point number", "bool": "boolean", "str": "string", "list": "list", "dict": "map"}[
-        type(value).__name__]
+    names = {"int": "integer", "float": "floating point number", "bool": "boolean", "str": "string", "dict": "map"}
+    return names.get(type(value).__name__, "list")

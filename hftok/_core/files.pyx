@@ -228,6 +228,34 @@ cdef inline int _hex(uint8_t c) noexcept nogil:
     return c - 87 if 97 <= c <= 102 else -1
 
 
+cdef bint _is_number(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """The JSON grammar of numbers."""
+    if p < end and p[0] == 45:
+        p += 1
+    if p >= end or not 48 <= p[0] <= 57:
+        return False
+    if p[0] == 48:
+        p += 1
+    else:
+        while p < end and 48 <= p[0] <= 57:
+            p += 1
+    if p < end and p[0] == 46:
+        p += 1
+        if p >= end or not 48 <= p[0] <= 57:
+            return False
+        while p < end and 48 <= p[0] <= 57:
+            p += 1
+    if p < end and (p[0] | 32) == 101:
+        p += 1
+        if p < end and (p[0] == 43 or p[0] == 45):
+            p += 1
+        if p >= end or not 48 <= p[0] <= 57:
+            return False
+        while p < end and 48 <= p[0] <= 57:
+            p += 1
+    return p == end
+
+
 cdef bint _scalar(Line *l) noexcept nogil:
     """A number, true, false or null (NaN and Infinity too, as Python's json reads them)."""
     cdef const uint8_t *start = l.p
@@ -237,7 +265,11 @@ cdef bint _scalar(Line *l) noexcept nogil:
         l.error = "expected a value"
         return False
     if 48 <= start[0] <= 57 or start[0] == 45:
-        return True
+        if _is_number(start, l.p) or (l.p - start == 9 and memcmp(start, b"-Infinity", 9) == 0):
+            return True
+        l.p = start
+        l.error = "invalid number"
+        return False
     if (l.p - start == 4 and (memcmp(start, b"true", 4) == 0 or memcmp(start, b"null", 4) == 0)) or (
             l.p - start == 5 and memcmp(start, b"false", 5) == 0) or (l.p - start == 3 and memcmp(start, b"NaN", 3) == 0) or (
             l.p - start == 8 and memcmp(start, b"Infinity", 8) == 0):

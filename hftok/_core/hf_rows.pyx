@@ -19,12 +19,12 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from hftok._core.documents cimport Documents
-from hftok._core.encode cimport kept_tokens
 from hftok._core.engine cimport Engine
 from hftok._core.parallel cimport parallel_for
 from hftok._core.pylist cimport fill_constant, fill_pairs, fill_u32, int_from_u64
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
-from hftok._core.rows cimport Encoded, truncated_lengths
+from hftok._core.rows cimport Encoded
+from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker
 
 from hftok._core import encode as _encode

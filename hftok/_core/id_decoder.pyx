@@ -9,6 +9,7 @@ Rule of the reference: TokenizerImpl::decode (tokenizer/mod.rs): ids without a t
 asked; first and last are counted after that.
 Left to others: the steps (decoders.pyx), what an id's token is (the caller's id_to_token: added tokens before the model).
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -280,7 +281,8 @@ cdef class IdDecoder:
         if out.data == NULL:
             raise MemoryError("no memory for the decoded text")
         try:
-            self.join_ids(&out, ids, n, skip_special_tokens)
+            with cython.critical_section(self):     # without the GIL: another thread may add entries
+                self.join_ids(&out, ids, n, skip_special_tokens)
             if out.high and self.join == JOIN_BYTES and not is_utf8(out.data, out.size):
                 text = PyUnicode_DecodeUTF8(<const char *>out.data, out.size, b"replace")
             elif out.high:

@@ -80,6 +80,7 @@ cdef void pt_init(PreTokenized *p) noexcept nogil
 cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept nogil
 cdef void pt_free(PreTokenized *p) noexcept nogil
 cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil           # arena room; 0 or an error
+cdef int pt_copy(PreTokenized *p, const PreTokenized *other) noexcept nogil     # a deep copy (into an initialized p)
 cdef int pt_reserve_changes(PreTokenized *p, int64_t extra) noexcept nogil
 # Give back the arena's garbage once it outweighs the text that splits still use. Moves splits, so never inside a pass.
 cdef int pt_compact(PreTokenized *p) noexcept nogil
@@ -125,6 +126,8 @@ cdef int ns_strip(PreTokenized *p, Split *s, int left, int right) noexcept nogil
 cdef int ns_prepend(PreTokenized *p, Split *s, const uint8_t *text, int64_t size) noexcept nogil
 cdef int ns_append(PreTokenized *p, Split *s, const uint8_t *text, int64_t size) noexcept nogil
 cdef int ns_replace(PreTokenized *p, Split *s, const uint8_t *content, int64_t size) noexcept nogil   # p.matches
+# ns_replace of every occurrence of one ASCII character.
+cdef int ns_replace_byte(PreTokenized *p, Split *s, uint8_t byte, const uint8_t *content, int64_t size) noexcept nogil
 # NormalizedString::convert_offsets(Range::Normalized(start..end)) to absolute original bytes; where the reference
 # returns None the token's own offsets are kept relative, as PreTokenizedString::into_encoding does.
 cdef void ns_original_span(PreTokenized *p, const Split *s, int64_t start, int64_t end, int64_t *ostart, int64_t *oend) noexcept nogil

@@ -45,8 +45,8 @@ cdef int pt_check(int error) except -1:
         raise OverflowError("a text of 4 GiB or more cannot be aligned: split it into shorter texts")
     if error == PT_PANIC:
         raise ValueError(
-            "this normalization cannot be aligned with the text it was applied to: it changes text that an earlier "
-            "step inserted before the first character, which the reference implementation panics on"
+            "these components cannot process this text (the reference implementation panics here): a transformation "
+            "reaches past the text that it was given, or a pattern takes too many attempts"
         )
     return -1  # PT_PYTHON: the exception is set
 
@@ -197,6 +197,26 @@ cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept 
     # The first split goes in whatever its size: an empty text is one empty split.
     push_fresh(p, &whole)
     pt_end_splits(p)
+
+
+cdef int pt_copy(PreTokenized *p, const PreTokenized *other) noexcept nogil:
+    cdef int64_t i
+    p.original = other.original
+    p.size = other.size
+    p.used = 0
+    p.n_splits = p.n_fresh = p.n_changes = p.n_matches = 0
+    p.error = PT_OK
+    if arena_to(p, other.used):
+        return p.error
+    if other.used:
+        memcpy(p.text, other.text, <size_t>other.used)
+        memcpy(p.align, other.align, <size_t>other.used * sizeof(Align))
+    p.used = other.used
+    for i in range(other.n_splits):
+        if push_fresh(p, &other.splits[i]):
+            return p.error
+    pt_end_splits(p)
+    return p.error
 
 
 cdef int pt_compact(PreTokenized *p) noexcept nogil:
@@ -794,6 +814,45 @@ cdef int ns_replace(PreTokenized *p, Split *s, const uint8_t *content, int64_t s
             at += size
         last = end
     at = copy_range(p, at, s.start + last, s.end)
+    ns_place(p, s, at - p.used)
+    return PT_OK
+
+
+cdef int ns_replace_byte(PreTokenized *p, Split *s, uint8_t byte, const uint8_t *content, int64_t size) noexcept nogil:
+    cdef int64_t i, k, at, count = 0, last = s.start
+    cdef const uint8_t *found
+    cdef Align align
+    for i in range(s.start, s.end):
+        count += p.text[i] == byte
+    if count == 0:
+        return PT_OK
+    if size == 1:
+        for i in range(s.start, s.end):
+            if p.text[i] == byte:
+                p.text[i] = content[0]
+        return PT_OK
+    if pt_reserve(p, s.end - s.start + count * (size - 1)):
+        return p.error
+    at = p.used
+    while True:
+        found = NULL
+        if last < s.end:
+            found = <const uint8_t *>memchr(p.text + last, byte, <size_t>(s.end - last))
+        if found == NULL:
+            break
+        i = found - p.text
+        # Mostly words: short enough for a plain loop.
+        for k in range(last, i):
+            p.text[at] = p.text[k]
+            p.align[at] = p.align[k]
+            at += 1
+        align = p.align[i]
+        for k in range(size):
+            p.text[at] = content[k]
+            p.align[at] = align
+            at += 1
+        last = i + 1
+    at = copy_range(p, at, last, s.end)
     ns_place(p, s, at - p.used)
     return PT_OK
 

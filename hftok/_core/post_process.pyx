@@ -520,7 +520,7 @@ cdef int pad_batch(list encodings, object padding) except -1:
     padded = []
     for e in encodings:
         padded.append(None if <uint64_t>e.n >= length and e.overflow is None else encoding_padded(
-            e, length, pad_id, pad_type_id, pad_token, left))
+            encoding_copy(e), length, pad_id, pad_type_id, pad_token, left))
     for e, done in zip(encodings, padded):
         if done is not None:
             e.become(<Encoding>done)

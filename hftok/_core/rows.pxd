@@ -25,4 +25,3 @@ cdef class Encoded:
     cdef void copy_ids(self, int64_t at, int64_t n, uint32_t *out)
 
 # How many tokens truncation leaves of both sequences of a row. See rows.pyx.
-cdef int64_t truncated_lengths(int64_t *a, int64_t *b, int64_t room, int strategy) noexcept nogil

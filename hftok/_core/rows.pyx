@@ -16,6 +16,7 @@ from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
+from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker, worker_begin
 
 from hftok._core import parallel
@@ -359,51 +360,6 @@ cdef inline void _pad(Matrix *m, int64_t at, int64_t n) noexcept nogil:
         _fill(m.out_special + at, n, 1)
 
 
-cdef int64_t truncated_lengths(int64_t *a, int64_t *b, int64_t room, int strategy) noexcept nogil:
-    """Tokens kept of both sequences of a row that may have `room` tokens (reference: truncate_encodings). b: NULL if there is
-    no pair. strategy: 0 longest_first, 1 only_first, 2 only_second. 0, or 1: the sequence is too short to be cut enough;
-    2: there is no second sequence."""
-    cdef int64_t n1 = a[0], n2 = b[0] if b != NULL else 0, remove, low, high
-    if room == 0:
-        a[0] = 0
-        if b != NULL:
-            b[0] = 0
-        return 0
-    if n1 + n2 <= room:
-        return 0
-    remove = n1 + n2 - room
-    if strategy == 0:
-        if b == NULL:
-            a[0] = room
-            return 0
-        low = n1 if n1 < n2 else n2
-        if low > room:
-            high = low
-        else:
-            high = room - low if room - low > low else low
-        if low + high > room:
-            low = room // 2
-            high = low + room % 2
-        if n1 > n2:
-            a[0] = high
-            b[0] = low
-        else:
-            a[0] = low
-            b[0] = high
-        return 0
-    if strategy == 1:
-        if n1 <= remove:
-            return 1
-        a[0] = n1 - remove
-        return 0
-    if b == NULL:
-        return 2
-    if n2 <= remove:
-        return 1
-    b[0] = n2 - remove
-    return 0
-
-
 def encode_padded(Engine engine not None, settings, texts, pairs, truncation, length, multiple, str padding_side, pad_id, pad_type_id,
                   bint add_special_tokens, bint want_attention, bint want_types, bint want_special, par=None):
     """int64 matrices of rows: see Tokenizer.encode_batch_padded. truncation: (max_length, strategy, side) or None; length: fixed
@@ -412,7 +368,10 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
     cdef Documents d, second
     cdef Encoded e = Encoded()
     cdef Matrix m
-    cdef int64_t i, row, room = -1, added, width = 0, begin = 0, failed = 0
+    cdef int64_t i, row, room = -1, added = 0, width = 0, begin = 0, failed = 0, limit = 0
+    cdef Py_ssize_t first = 0
+    cdef const int32_t *words
+    cdef bint counted = False
     cdef int strategy = 0
     cdef bint is_pair = pairs is not None
     cdef cnp.npy_intp shape[2]
@@ -443,8 +402,12 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
         room = min(max_length, 1 << 60) - added
         strategy = {"longest_first": 0, "only_first": 1, "only_second": 2}[name]
         m.left_truncation = side == "left"
+        # What is cut from a pair (and whether only_second can cut at all) depends on how far each sequence is read.
+        counted = is_pair or strategy == 2
     e.cut = False
-    e.encode(engine, d, None, (room if room > 0 else 1) if room >= 0 and not m.left_truncation else 0, False, False, par, False)
+    if room >= 0 and not m.left_truncation and not (counted and strategy == 2):
+        limit = (room + added if counted else room) or 1
+    e.encode(engine, d, None, limit, False, counted, par, False)
     n = <int64_t *>malloc(<size_t>(d.n + 1) * 8)
     ids = <const uint32_t **>malloc(<size_t>(d.n + 1) * sizeof(void *))
     keep = <int64_t *>malloc(<size_t>(2 * m.rows + 1) * 8)
@@ -456,6 +419,10 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
             for row in range(u.first, u.last):
                 n[row] = e.ends[row] - begin
                 ids[row] = e.worker(u.thread).ids + u.at + (begin - u.row)
+                if counted and not (strategy == 2 and row < m.rows):
+                    words = e.worker(u.thread).words + u.at + (begin - u.row)
+                    n[row] = kept_tokens(words, n[row], (room + added) or 1, m.left_truncation, &first)
+                    ids[row] += first
                 begin = e.ends[row]
         m.n = n
         m.ids = ids

@@ -130,7 +130,8 @@ cdef struct Worker:
     uint32_t character       # index of the next character
     int64_t first_chunk      # its first chunk that is still in `starts`
     int64_t flushed_chunks   # its chunks that were flushed already
-    int64_t limit            # stop after this many chunks (every chunk has at least one token); 0 = all
+    int64_t limit            # stop after this many chunks, added tokens not counted (each has at least one token); 0 = all
+    int64_t added            # added tokens of the document
     int hold                 # do not flush inside the document
     int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
     # Output.

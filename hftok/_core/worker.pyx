@@ -149,6 +149,7 @@ cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noe
     w.directs[w.n_directs].start = start
     w.directs[w.n_directs].end = end
     w.n_directs += 1
+    w.added += 1
     w.starts[w.n_starts] = <uint32_t>w.used
     w.ends[w.n_ends] = <uint32_t>w.used
     w.n_starts += 1
@@ -161,6 +162,7 @@ cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil:
     w.character = 0
     w.first_chunk = w.n_starts
     w.flushed_chunks = 0
+    w.added = 0
     w.limit = limit
     return SCAN_OK
 

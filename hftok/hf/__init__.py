@@ -3,9 +3,10 @@
     from hftok.hf import AutoTokenizer            # instead of: from transformers import AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
 
-Every tokenizer class name of transformers is here too (`hftok.hf.BertTokenizerFast`, ...). An object is an instance of a
-subclass of the transformers class that it replaces; `tokenizer.is_accelerated` is True and its backend an `hftok.Tokenizer`.
-What hftok cannot reproduce exactly comes as transformers makes it, with a warning and `is_accelerated == False`.
+Every tokenizer class name of transformers is here too (`hftok.hf.BertTokenizerFast`, ...). An object is an instance
+of a subclass of the transformers class that it replaces; its `is_accelerated` is True and its backend an
+`hftok.Tokenizer`. What hftok cannot reproduce exactly comes as transformers makes it, with a warning and
+`is_accelerated == False`.
 
 `patch()` makes transformers' own names give such objects, `accelerate(tokenizer)` changes a loaded one in place, and
 `hftok.Tokenizer.as_hf()` (`wrap`) puts a transformers tokenizer on a tokenizer that it shares.
@@ -34,8 +35,8 @@ class AutoTokenizer(auto.AutoTokenizer):  # type: ignore[misc]
         """A tokenizer from a folder or the Hub, with all arguments of transformers' method.
 
         Returns:
-            An accelerated tokenizer. Where hftok refuses the tokenizer, or transformers' class has no backend to replace (a
-            tokenizer written in Python): transformers' own object, with a warning and `is_accelerated == False`.
+            An accelerated tokenizer. Where hftok refuses the tokenizer, or transformers' class has no backend to
+            replace (one written in Python): transformers' own object, a warning, and `is_accelerated == False`.
         """
         with accelerating():
             tokenizer = auto.AutoTokenizer.from_pretrained(

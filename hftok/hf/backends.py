@@ -13,11 +13,10 @@ __all__ = ["Given", "PreTokenizerAsReference", "own_backend"]
 
 
 class Given:
-    """A backend that transformers' constructor takes as it is: it copies what it is given, and this copies to the backend."""
+    """A backend for transformers' constructor, which copies what it is given: a copy of this is the backend itself."""
 
-    def __init__(self, tokenizer: Tokenizer, shared: bool = False) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.shared = shared
 
     def __deepcopy__(self, memo: Any) -> Tokenizer:
         return self.tokenizer
@@ -33,7 +32,7 @@ def own_backend(value: Any) -> Any:
 
 
 class PreTokenizerAsReference:
-    """A backend whose `pre_tokenizer` is an object of the reference, for code of transformers that asks for its classes.
+    """A backend whose `pre_tokenizer` is the reference's, for code of transformers that asks for its classes.
 
     `settle` takes over what that code has made of it.
     """

@@ -1,8 +1,8 @@
 """How a call's arguments become settings, and the slow way of a call.
 
-The slow way is transformers' own code, over a backend with settings of its own: `CallBackend` shares everything with the
-tokenizer but truncation, padding and `encode_special_tokens`, so that a call neither disturbs another thread's nor is
-disturbed. Afterwards the settings are shown on the tokenizer's backend, as transformers leaves them there.
+The slow way is transformers' own code, over a backend with settings of its own: `CallBackend` shares everything with
+the tokenizer but truncation, padding and `encode_special_tokens`, so that a call neither disturbs another thread's nor
+is disturbed. Afterwards the settings are shown on the tokenizer's backend, as transformers leaves them there.
 
 The fast way (`_core/hf_calls.pyx`) looks calls up in the plans that are made here, by the same code of transformers.
 """

@@ -1,8 +1,8 @@
 """Subclasses of transformers' tokenizer classes whose backend is an hftok.Tokenizer.
 
-`accelerated_class(base)` makes, once, a subclass of the same name. Only what has to differ is in it: the constructor takes
-care that `_tokenizer` is ours, and the methods of a call take the fast way. A method is replaced only where the class has
-transformers' common one; what a class does in its own way it goes on doing, on our backend.
+`accelerated_class(base)` makes, once, a subclass of the same name. Only what has to differ is in it: the constructor
+takes care that `_tokenizer` is ours, and the methods of a call take the fast way. A method is replaced only where the
+class has transformers' common one; what a class does in its own way it goes on doing, on our backend.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from hftok._core import hf_calls
 from hftok.added_tokens import AddedToken as OwnToken
 from hftok.errors import UnsupportedTokenizerError
-from hftok._core import hf_calls
 from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
@@ -26,16 +26,16 @@ from hftok.tokenizer import Tokenizer
 
 __all__ = ["accelerate", "accelerated_class", "is_accelerated", "not_accelerated"]
 
-_classes: dict[type[Any], type[Any]] = {}
+_classes: dict[Any, Any] = {}
 _lock = threading.RLock()
 
 
-def is_accelerated(cls: type[Any]) -> bool:
+def is_accelerated(cls: Any) -> bool:
     """Whether a class is one of ours, or derived from one."""
     return getattr(cls, "_accelerates", None) is not None
 
 
-def accelerated_class(base: type[Any]) -> type[Any]:
+def accelerated_class(base: Any) -> Any:
     """The subclass of a `TokenizersBackend` class whose backend is ours; `base` itself where it is one already."""
     if is_accelerated(base):
         return base
@@ -48,7 +48,7 @@ def accelerated_class(base: type[Any]) -> type[Any]:
     return cls
 
 
-def _namespace(base: type[Any]) -> dict[str, Any]:
+def _namespace(base: Any) -> dict[str, Any]:
     namespace: dict[str, Any] = {
         "__module__": "hftok.hf",
         "__qualname__": base.__qualname__,
@@ -80,9 +80,9 @@ def _namespace(base: type[Any]) -> dict[str, Any]:
 # ---- construction ----------------------------------------------------------------------------------------------------
 
 
-def _constructor(base: type[Any]) -> Callable[..., None]:
+def _constructor(base: Any) -> Callable[..., None]:
     @functools.wraps(base.__init__)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         source = kwargs.get("tokenizer_object")
         try:
             _construct(self, base, args, reference_tokens(kwargs))
@@ -91,13 +91,13 @@ def _constructor(base: type[Any]) -> Callable[..., None]:
                 raise
             self.__class__ = base
             self.__dict__.clear()
-            base.__init__(self, *args, **kwargs)  # type: ignore[misc]
+            base.__init__(self, *args, **kwargs)
             not_accelerated(self, error)
 
-    return __init__
+    return construct
 
 
-def _construct(self: Any, base: type[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _construct(self: Any, base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     self.__dict__["_door"] = hf_calls.Door()
     source = kwargs.get("tokenizer_object")
     if source is not None:
@@ -108,13 +108,13 @@ def _construct(self: Any, base: type[Any], args: tuple[Any, ...], kwargs: dict[s
             own = own_backend(source)
             if own is not source:
                 kwargs["tokenizer_object"] = Given(own)
-    elif base.__init__ is TokenizersBackend.__init__:  # type: ignore[misc]
+    elif base.__init__ is TokenizersBackend.__init__:
         # transformers would load the file with the reference.
         file = kwargs.get("tokenizer_file")
         if file is not None and os.path.isfile(file):
             del kwargs["tokenizer_file"]
             kwargs["tokenizer_object"] = Given(Tokenizer.from_file(os.fspath(file)))
-    base.__init__(self, *args, **kwargs)  # type: ignore[misc]
+    base.__init__(self, *args, **kwargs)
     self._tokenizer._ready()  # what cannot be reproduced is refused now
 
 
@@ -124,10 +124,10 @@ def not_accelerated(tokenizer: Any, reason: object) -> None:
     warnings.warn(f"{type(tokenizer).__name__} is not accelerated by hftok: {reason}", stacklevel=3)
 
 
-def _setter(base: type[Any]) -> Callable[[Any, str, Any], None]:
+def _setter(base: Any) -> Callable[[Any, str, Any], None]:
     original = base.__setattr__
 
-    def __setattr__(self: Any, key: str, value: Any) -> None:
+    def set_attribute(self: Any, key: str, value: Any) -> None:
         if key == "_tokenizer":
             value = own_backend(value)
         elif isinstance(value, OwnToken):
@@ -139,35 +139,35 @@ def _setter(base: type[Any]) -> Callable[[Any, str, Any], None]:
         if door is not None:
             door.forget()
 
-    return __setattr__
+    return set_attribute
 
 
-def _loader(base: type[Any]) -> Any:
-    original = base.from_pretrained.__func__  # type: ignore[attr-defined]
+def _loader(base: Any) -> Any:
+    original = base.from_pretrained.__func__
 
     @functools.wraps(original)
-    def from_pretrained(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    def from_pretrained(cls: Any, *args: Any, **kwargs: Any) -> Any:
         return original(cls, *args, **reference_tokens(kwargs))
 
     return classmethod(from_pretrained)
 
 
-def _native_format(base: type[Any]) -> Any:
-    original = base.convert_to_native_format.__func__  # type: ignore[attr-defined]
+def _native_format(base: Any) -> Any:
+    original = base.convert_to_native_format.__func__
 
     @functools.wraps(original)
-    def convert_to_native_format(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    def convert_to_native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
         # It asks whether the class has a constructor of its own: ours does not count.
         return original(base if cls is _classes.get(base) else cls, *args, **kwargs)
 
     return classmethod(convert_to_native_format)
 
 
-def _mistral_regex(base: type[Any]) -> Any:
-    original = base._patch_mistral_regex.__func__  # type: ignore[attr-defined]
+def _mistral_regex(base: Any) -> Any:
+    original = base._patch_mistral_regex.__func__
 
     @functools.wraps(original)
-    def _patch_mistral_regex(cls: type[Any], tokenizer: Any, *args: Any, **kwargs: Any) -> Any:
+    def _patch_mistral_regex(cls: Any, tokenizer: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(tokenizer, Tokenizer):
             return original(cls, tokenizer, *args, **kwargs)
         stand_in = PreTokenizerAsReference(tokenizer)
@@ -181,20 +181,20 @@ def _mistral_regex(base: type[Any]) -> Any:
 # ---- copies ----------------------------------------------------------------------------------------------------------
 
 
-def _rebuild(base: type[Any]) -> Any:
+def _rebuild(base: Any) -> Any:
     cls = accelerated_class(base)
     return cls.__new__(cls)
 
 
-def _reduce(base: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    def __reduce__(self: Any) -> tuple[Any, ...]:
+def _reduce(base: Any) -> Callable[[Any], tuple[Any, ...]]:
+    def reduce(self: Any) -> tuple[Any, ...]:
         state = self.__getstate__()
         if isinstance(state, dict):
             state = {**state, "_door": hf_calls.Door()}
         cls = type(self)
         return (_rebuild, (base,), state) if cls is _classes.get(base) else (cls.__new__, (cls,), state)
 
-    return __reduce__
+    return reduce
 
 
 # ---- methods ---------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """`BatchEncoding.encodings`, made when somebody asks.
 
-A call's rows are made without Encoding objects. Its BatchEncoding has no `_encodings` of its own then, but what they can be
-made from; this descriptor on transformers' class makes them at the first access (`word_ids()`, `char_to_token()`,
-`encodings`, pickling, ...) and leaves them on the object. A BatchEncoding that transformers has made has its `_encodings`, so
-the descriptor is never asked.
+A call's rows are made without Encoding objects. Its BatchEncoding has no `_encodings` of its own then, but what they
+can be made from; this descriptor on transformers' class makes them at the first access (`word_ids()`,
+`char_to_token()`, `encodings`, pickling, ...) and leaves them on the object. A BatchEncoding that transformers has
+made has its `_encodings`: the descriptor is never asked.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"hftok.hf stands in for transformers and needs it: pip install hftok[hf] ({error})") from error
+        raise ImportError(f"hftok.hf needs transformers: pip install hftok[hf] ({error})") from error
 
 
 transformers: Any = _import("transformers")
@@ -41,4 +41,4 @@ TruncationStrategy: Any = _base.TruncationStrategy
 PaddingStrategy: Any = _base.PaddingStrategy
 TensorType: Any = _base.TensorType
 TokenizersBackend: Any = _backend.TokenizersBackend
-BackendTokenizer: Any = _backend.TokenizerFast  # the reference's tokenizer, which transformers builds its own backends of
+BackendTokenizer: Any = _backend.TokenizerFast  # the reference's, of which transformers makes its backends

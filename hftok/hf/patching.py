@@ -1,8 +1,9 @@
 """transformers' own classes giving accelerated tokenizers: for one load, for a block, or until further notice.
 
-All of transformers' fast tokenizers are made by calling a subclass of `TokenizersBackend`, whoever calls it. The class gets a
-`__new__` that makes, while acceleration is wanted, an instance of the accelerated subclass instead (its constructor runs
-then); at other times it does what `object.__new__` does. It stays once it is there: CPython does not forget a `__new__`.
+All of transformers' fast tokenizers are made by calling a subclass of `TokenizersBackend`, whoever calls it. The class
+gets a `__new__` that makes, while acceleration is wanted, an instance of the accelerated subclass instead (whose
+constructor runs then); at other times it does what `object.__new__` does. It stays once it is there: CPython does not
+forget a `__new__`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AddedTokens on their way between hftok and transformers.
 
-transformers knows tokens as instances of the reference's AddedToken, and so do people who use it: what goes into its code is
-made that, and so is what its attributes give back. hftok's backend takes both (hftok/foreign.py).
+transformers knows tokens as instances of the reference's AddedToken, and so do people who use it: what goes into its
+code is made that, and so is what its attributes give back. hftok's backend takes both (hftok/foreign.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ __all__ = ["reference_token", "reference_tokens"]
 
 def reference_token(token: OwnToken) -> Any:
     """A token of ours as transformers knows it."""
-    return AddedToken(**token.__getstate__())
+    state = token.__getstate__()
+    if token._flags["normalized"] is None:
+        del state["normalized"]  # never given: it goes on following `special`
+    return AddedToken(**state)
 
 
 def reference_tokens(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Comparing transformers' own tokenizers with those of hftok.hf: results, warnings, log lines, errors, published settings."""
+"""Comparing transformers' tokenizers with those of hftok.hf: results, warnings, log lines, errors, settings shown."""
 
 from __future__ import annotations
 
@@ -29,8 +29,15 @@ SPECIALS = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
-WORDS = ["the", "of", "and", "to", "in", "is", "you", "that", "it", "he", "was", "for", "on", "are", "as", "with", "his", "they", "at", "be", "this", "have", "from", "or", "one", "had", "by", "word", "but", "not", "what", "all", "were", "we", "when", "your", "can", "said", "there", "use", "an", "each", "which", "she", "do", "how", "their", "if", "will", "up", "other", "about", "out", "many", "then", "them", "these", "so", "some", "her", "would", "make", "like", "him", "into", "time", "has", "look", "two", "more", "write", "go", "see", "number", "no", "way", "could", "people", "my", "than", "first", "water", "been", "call", "who", "oil", "its", "now", "find", "long", "down", "day", "did", "get", "come", "made", "may", "part", "hello", "world", "quick", "brown", "fox", "lazy", "dog", "京", "都", "東", "é", "ß"]
-PIECES = ["##s", "##ing", "##ed", "##er", "##ly", "##a", "##e", "##i", "##o", "##n", "##t", "##r", "##京", *"abcdefghijklmnopqrstuvwxyz0123456789.,!?'-[]()"]
+VOCAB = """
+the of and to in is you that it he was for on are as with his they at be this have from or one had by word but not what
+all were we when your can said there use an each which she do how their if will up other about out many then them these
+so some her would make like him into time has look two more write go see number no way could people my than first water
+been call who oil its now find long down day did get come made may part hello world quick brown fox lazy dog 京 都
+東 é ß ##s ##ing ##ed ##er ##ly ##a ##e ##i ##o ##n ##t ##r ##京
+a b c d e f g h i j k l m n o p q r s t u v w x y z 0 1 2 3 4 5 6 7 8 9 . , ! ? ' - [ ] ( )
+##b ##c ##d ##f ##g ##h ##j ##k ##l ##m ##p ##q ##u ##v ##w ##x ##y ##z ##0 ##1 ##2 ##3 ##4 ##5 ##6 ##7 ##8 ##9
+"""
 
 TEXTS = [
     "hello world",
@@ -42,8 +49,8 @@ TEXTS = [
     "unaffable \t lines\nand more.  Two   spaces ",
     "a" * 120,
     "word " * 60,
-    "The people of the world could find water and oil down there, but what they made was not what you would like to see. "
-    "Each of them had one number; when all numbers were written down, the first was called the longest day.",
+    "The people of the world could find water and oil down there, but what they made was not what you would like to"
+    " see. Each of them had one number; when all numbers were written down, the first was called the longest day.",
     "\u0130stanbul \u00df \ufb01 \u2126 \u0301 x\u0000y\u200b",
 ]
 
@@ -51,7 +58,7 @@ TEXTS = [
 def wordpiece(**parts: Any) -> tokenizers.Tokenizer:
     """A small BERT tokenizer of the reference."""
     vocab: dict[str, int] = {}
-    for token in [*SPECIALS.values(), *WORDS, *PIECES, *(f"##{c}" for c in "bcdfghjklmpqsuvwxyz0123456789")]:
+    for token in [*SPECIALS.values(), *VOCAB.split()]:
         vocab.setdefault(token, len(vocab))
     tokenizer = tokenizers.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=50))
     tokenizer.normalizer = parts.get("normalizer", normalizers.BertNormalizer())

@@ -1,4 +1,4 @@
-"""A grid of calls through hftok.hf against transformers' own tokenizers, with the reference switched off while hftok runs."""
+"""A grid of calls through hftok.hf against transformers' tokenizers; the reference is switched off while hftok runs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import struct
 import pytest
 import tokenizers
 
-from hftok._core import json as core
+from hftok._core import json_reader, json_writer, merge_ids
 
 
 def through_reference(numbers: list[str]) -> list[str]:
@@ -38,8 +38,8 @@ def readable(numbers: list[str]) -> list[str]:
     kept = []
     for number in numbers:
         try:
-            core.loads(number)
-        except core.JsonSyntaxError:
+            json_reader.loads(number)
+        except json_reader.JsonSyntaxError:
             continue
         kept.append(number)
     return kept
@@ -49,19 +49,19 @@ def test_decimals_are_read_and_written_as_there():
     # A correctly rounding reader gives other doubles for thousands of these.
     numbers = readable(decimals(20000))
     assert len(numbers) > 15000
-    read = [core.loads(number) for number in numbers]
-    assert [core.dumps(float(x)) for x in read] == through_reference(numbers)
+    read = [json_reader.loads(number) for number in numbers]
+    assert [json_writer.dumps(float(x)) for x in read] == through_reference(numbers)
     assert sum(float(x) != float(n) for x, n in zip(read, numbers, strict=True)) > 1000
 
 
 def test_numbers_out_of_range_are_refused_as_there():
     for number in ("1e309", "-1e309", "1e400", "123456789e301", "9" * 310, "1e99999999999", "0.1e310"):
-        with pytest.raises(core.JsonSyntaxError, match="number out of range"):
-            core.loads(number)
+        with pytest.raises(json_reader.JsonSyntaxError, match="number out of range"):
+            json_reader.loads(number)
         with pytest.raises(Exception, match="number out of range"):
             through_reference([number])
     small = ["1e-400", "-1e-400", "0e99999999999", "1e-99999999999", "0." + "0" * 400 + "1", "5e-324", "1e-325"]
-    assert [core.dumps(float(core.loads(x))) for x in small] == through_reference(small)
+    assert [json_writer.dumps(float(json_reader.loads(x))) for x in small] == through_reference(small)
 
 
 def test_doubles_are_written_as_there():
@@ -70,7 +70,7 @@ def test_doubles_are_written_as_there():
     values += [float(f"{m}e{e}") for m in ("1", "1.5", "9.99", "-123.456") for e in range(-30, 30)]
     values += [0.0, -0.0, 1e15, 1e16, 123456789012345678.0, 5e-324, math.inf, -math.inf, math.nan]
     state = tokenizers.models.Unigram([("p", value) for value in values], None, False).__getstate__().decode()
-    assert [core.dumps(value) for value in values] == re.findall(r'\["p",([^\]]*)\]', state)
+    assert [json_writer.dumps(value) for value in values] == re.findall(r'\["p",([^\]]*)\]', state)
 
 
 def test_singles_are_written_as_there():
@@ -81,7 +81,7 @@ def test_singles_are_written_as_there():
     for value in values:
         model.dropout = value
         written = re.search(r'"dropout":([^,]*),', model.__getstate__().decode())
-        assert core.dumps(core.Float32(model.dropout)) == written.group(1)
+        assert json_writer.dumps(json_writer.Float32(model.dropout)) == written.group(1)
 
 
 def test_integers():
@@ -94,7 +94,7 @@ def test_integers():
         "-9223372036854775809": -float(2**63),
         "-0": -0.0,
     }.items():
-        read = core.loads(text)
+        read = json_reader.loads(text)
         assert (type(read), repr(read)) == (type(value), repr(value))
 
 
@@ -173,8 +173,8 @@ MALFORMED = [
 def test_malformed(text):
     """The same text is refused at the same place, in the same words."""
     padded = f'{{"model":{{"type":"BPE","vocab":{{}},\n"merges":[],"x":\n{text}'
-    with pytest.raises(core.JsonSyntaxError) as ours:
-        core.loads(padded)
+    with pytest.raises(json_reader.JsonSyntaxError) as ours:
+        json_reader.loads(padded)
     with pytest.raises(Exception, match=r"line \d+ column \d+$") as theirs:
         tokenizers.Tokenizer.from_str(padded)
     assert str(ours.value) == str(theirs.value)
@@ -185,8 +185,8 @@ COMPLETE = '{"model":{"type":"BPE","vocab":{},"merges":[]}}'
 
 @pytest.mark.parametrize("text", ["", " ", "\n", '{"a', "\ufeff{}", COMPLETE + "x", COMPLETE + "\n {}"])
 def test_malformed_alone(text):
-    with pytest.raises(core.JsonSyntaxError) as ours:
-        core.loads(text)
+    with pytest.raises(json_reader.JsonSyntaxError) as ours:
+        json_reader.loads(text)
     with pytest.raises(Exception, match=r"line \d+ column \d+$") as theirs:
         tokenizers.Tokenizer.from_str(text)
     assert str(ours.value) == str(theirs.value)
@@ -194,13 +194,13 @@ def test_malformed_alone(text):
 
 @pytest.mark.parametrize("raw", [b'"\xff"', b'"a\xc3"', b'{"\xed\xa0\x80": 1}', b'["\xf5\x80\x80\x80"]', b'"\xc0\x80"'])
 def test_bytes_that_are_not_utf8(raw):
-    with pytest.raises(core.JsonSyntaxError, match="invalid unicode code point at line 1 column"):
-        core.loads(raw)
+    with pytest.raises(json_reader.JsonSyntaxError, match="invalid unicode code point at line 1 column"):
+        json_reader.loads(raw)
 
 
 def test_surrogates_in_a_str():
     with pytest.raises(UnicodeEncodeError):
-        core.loads('"\ud800"')
+        json_reader.loads('"\ud800"')
 
 
 def test_values_that_any_reader_agrees_on():
@@ -223,39 +223,41 @@ def test_values_that_any_reader_agrees_on():
         for ascii_only in (False, True):
             for indent in (None, 1, 8):
                 written = json.dumps(tree, ensure_ascii=ascii_only, indent=indent)
-                assert core.loads(written) == tree
-                assert core.loads(written.encode()) == tree
+                assert json_reader.loads(written) == tree
+                assert json_reader.loads(written.encode()) == tree
         for pretty in (False, True):
-            assert json.loads(core.dumps(tree, pretty)) == tree
-            assert core.loads(core.dumps(tree, pretty)) == tree
-        assert core.dumps(tree) == json.dumps(tree, ensure_ascii=False, separators=(",", ":")) or "\x7f" in repr(tree)
+            assert json.loads(json_writer.dumps(tree, pretty)) == tree
+            assert json_reader.loads(json_writer.dumps(tree, pretty)) == tree
+        assert json_writer.dumps(tree) == json.dumps(tree, ensure_ascii=False, separators=(",", ":")) or "\x7f" in repr(
+            tree
+        )
 
 
 def test_pretty():
-    assert core.dumps({"a": [], "b": {}, "c": [1, {"d": None}]}, True) == (
+    assert json_writer.dumps({"a": [], "b": {}, "c": [1, {"d": None}]}, True) == (
         '{\n  "a": [],\n  "b": {},\n  "c": [\n    1,\n    {\n      "d": null\n    }\n  ]\n}'
     )
 
 
 def test_what_cannot_be_written():
     with pytest.raises(TypeError):
-        core.dumps({1: 2})
+        json_writer.dumps({1: 2})
     with pytest.raises(TypeError):
-        core.dumps(object())
+        json_writer.dumps(object())
     with pytest.raises(UnicodeEncodeError):
-        core.dumps("\ud800")
+        json_writer.dumps("\ud800")
 
 
 def test_repeated_keys_are_marked():
-    read = core.loads('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
+    read = json_reader.loads('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
     assert read == {"a": 3, "b": {"c": 2}}
     assert read.repeated == {"a"}
     assert read["b"].repeated == {"c"}
-    assert type(core.loads('{"a": 1}')) is dict
+    assert type(json_reader.loads('{"a": 1}')) is dict
 
 
 def bpe(vocab: str, merges: str, more: str = "") -> object:
-    return core.loads(f'{{"vocab": {vocab}, {more} "merges": {merges}}}')
+    return json_reader.loads(f'{{"vocab": {vocab}, {more} "merges": {merges}}}')
 
 
 VOCAB = '{"a": 0, "b": 1, "ab": 2, "abb": 3, "\\"": 4, "a\\"": 5, "é": 6, "é\\u00e9": 7, "#": 9, "##": 10}'
@@ -309,9 +311,9 @@ def test_other_merges_stay_as_they_are(merges):
 
 
 def test_merges_stay_where_the_vocabulary_comes_later_or_is_another():
-    assert core.loads('{"merges": [["a", "b"]], "vocab": {"a": 0, "b": 1, "ab": 2}}')["merges"].rows.tolist() == [
-        [0, 1, 2]
-    ]
+    assert json_reader.loads('{"merges": [["a", "b"]], "vocab": {"a": 0, "b": 1, "ab": 2}}')[
+        "merges"
+    ].rows.tolist() == [[0, 1, 2]]
     for vocab in (
         '{"a": 0, "b": 1, "ab": 2, "a": 3}',
         '{"a": 0, "b": 1, "ab": -2}',
@@ -320,7 +322,7 @@ def test_merges_stay_where_the_vocabulary_comes_later_or_is_another():
     ):
         assert bpe(vocab, '[["a", "b"]]')["merges"] == [["a", "b"]]
     assert bpe(VOCAB, '[["a", "b"]]', '"continuing_subword_prefix": "##",')["merges"] == [["a", "b"]]
-    with pytest.raises(core.JsonSyntaxError):
+    with pytest.raises(json_reader.JsonSyntaxError):
         bpe(VOCAB, '[["a", "b"], ["a\\x", "b"]]')
 
 
@@ -338,29 +340,29 @@ def test_merges_by_ids_and_by_strings_are_the_same():
             merges.append((left, right))
         ids = rng.sample(range(1000), len(tokens))
         vocab = dict(zip(tokens, ids, strict=True))
-        read = core.loads(json.dumps({"vocab": vocab, "merges": merges}, ensure_ascii=rng.random() < 0.5))
-        assert read["merges"].rows.tolist() == core.resolve_merges(vocab, merges, 0).tolist()
+        read = json_reader.loads(json.dumps({"vocab": vocab, "merges": merges}, ensure_ascii=rng.random() < 0.5))
+        assert read["merges"].rows.tolist() == merge_ids.resolve_merges(vocab, merges, 0).tolist()
 
 
 def test_resolve_merges():
     vocab = {"a": 0, "b": 1, "##b": 2, "ab": 3, "é": 4, "aé": 5}
-    assert core.resolve_merges(vocab, [], 0).shape == (0, 3)
-    assert core.resolve_merges(vocab, [("a", "##b")], 2).tolist() == [[0, 2, 3]]
+    assert merge_ids.resolve_merges(vocab, [], 0).shape == (0, 3)
+    assert merge_ids.resolve_merges(vocab, [("a", "##b")], 2).tolist() == [[0, 2, 3]]
     for merges, prefix in ([("a", "x")], 0), ([("x", "a")], 0), ([("a", "a")], 0), ([("a", "b")], 2), ([("a", "é")], 1):
-        with pytest.raises(core.MergeError):
-            core.resolve_merges(vocab, merges, prefix)
+        with pytest.raises(merge_ids.MergeError):
+            merge_ids.resolve_merges(vocab, merges, prefix)
 
 
 def test_first_bad_id():
-    assert core.first_bad_id({}) is None
-    assert core.first_bad_id({"a": 0, "b": 2**32 - 1}) is None
+    assert merge_ids.first_bad_id({}) is None
+    assert merge_ids.first_bad_id({"a": 0, "b": 2**32 - 1}) is None
     for bad in (-1, 2**32, 2**70, -(2**70), 1.0, True, None, "1"):
-        assert core.first_bad_id({"a": 0, "b": bad, "c": 1}) == "b"
+        assert merge_ids.first_bad_id({"a": 0, "b": bad, "c": 1}) == "b"
 
 
 def test_pieces_of_a_unigram_model():
-    assert core.loads('{"vocab": [["a", -1.5], ["b", 2]]}')["vocab"] == [("a", -1.5), ("b", 2.0)]
-    assert type(core.loads('{"vocab": [["a", -1]]}')["vocab"][0][1]) is float
+    assert json_reader.loads('{"vocab": [["a", -1.5], ["b", 2]]}')["vocab"] == [("a", -1.5), ("b", 2.0)]
+    assert type(json_reader.loads('{"vocab": [["a", -1]]}')["vocab"][0][1]) is float
     for other in (
         '[["a"]]',
         '[["a", "b"]]',
@@ -371,4 +373,4 @@ def test_pieces_of_a_unigram_model():
         '[[1, "a"]]',
         '[["a", null]]',
     ):
-        assert core.loads(f'{{"vocab": {other}}}')["vocab"] == json.loads(other)
+        assert json_reader.loads(f'{{"vocab": {other}}}')["vocab"] == json.loads(other)

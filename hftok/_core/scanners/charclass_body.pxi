@@ -257,7 +257,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 starts = w.starts
                 ends = w.ends
                 index = w.index
-            if w.limit and w.flushed_chunks + c.n_ends - w.first_chunk >= w.limit:
+            if w.limit and w.flushed_chunks + c.n_ends - w.first_chunk - w.added >= w.limit:
                 c.n_starts = c.n_ends
                 c.run = 0
                 store(w, c)

@@ -1,0 +1,39 @@
+from typing import Any
+
+from hftok._core.encode import Settings
+from hftok._core.engine import Engine
+
+def connect(batch_encoding: Any) -> None: ...
+
+class LazyEncodings:
+    def make(self) -> list[Any]: ...
+
+class Plan:
+    engine: Engine
+    settings: Settings
+    truncation: Any
+    padding: Any
+    special_as_text: bool
+    full_overflow: bool
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        truncation: Any,
+        padding: Any,
+        special_as_text: bool,
+        full_overflow: bool,
+        names: list[str],
+        pad_token: Any,
+        add_special_tokens: bool,
+        is_split: bool,
+        want_types: bool,
+        want_attention: bool,
+        want_special: bool,
+        want_offsets: bool,
+        want_length: bool,
+        want_overflow: bool,
+        only_ids: bool,
+        tensors: str | None,
+        warn_above: int | None,
+    ) -> None: ...

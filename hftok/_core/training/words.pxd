@@ -1,0 +1,25 @@
+# Distinct words with counts: see words.pyx.
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+cdef class WordCounts:
+    cdef uint8_t *text              # the words one after another, in the order of their first sight
+    cdef int64_t text_capacity
+    cdef int64_t *offset            # size + 1 entries
+    cdef uint64_t *count
+    cdef int64_t size
+    cdef int64_t capacity
+    cdef uint64_t *slot             # tag in the upper 24 bits, word + 1 in the lower 40; 0: empty
+    cdef int bits
+
+    # Count a word of n bytes `times` times more. 0, or -1 without memory, -2 where the count would pass 2**64 - 1; nothing has
+    # changed then. Not for two threads at once on one object.
+    cdef int add(self, const uint8_t *word, int64_t n, uint64_t times) noexcept nogil
+    cdef int64_t find(self, const uint8_t *word, int64_t n) noexcept nogil
+    cdef int reserve(self, int64_t words, int64_t bytes) noexcept nogil
+    cdef void place(self, uint64_t h, int64_t i) noexcept nogil
+    cdef int64_t look_up(self, const uint8_t *word, int64_t n, uint64_t h) noexcept nogil
+    cdef int merge_from(self, WordCounts other) noexcept nogil
+
+
+# The words' indices in the order of their bytes. 0, or -1 without memory.
+cdef int byte_order(WordCounts words, int64_t *order) noexcept nogil
