@@ -1,5 +1,5 @@
 # Byte-pair encoding of one pre-token; see bpe.pyx.
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeScratch, MergeTable
 from hftok._core.models.model cimport Model, TokenVec
@@ -8,6 +8,9 @@ from hftok._core.models.vocab_map cimport VocabMap
 
 cdef enum:
     NO_ID = 0xFFFFFFFF       # of a character or byte without a token (an id may have this value too: see char_id)
+
+# The byte that each ByteLevel character stands for; -1: not one.
+cdef int16_t CHAR_BYTE[512]
 
 # Code point -> id of the token that is this one character, in pages of 256; page 0 is empty.
 cdef struct CharTable:
