@@ -108,7 +108,7 @@ class AddedToken:
         given = self._flags["normalized"]
         return not self._special if given is None else given
 
-    def __getstate__(self) -> dict[str, Any]:  # type: ignore[override]
+    def __getstate__(self) -> dict[str, Any]:
         return {
             "content": self._content,
             "single_word": self.single_word,

@@ -199,7 +199,8 @@ class Model(Component):
         return len(self._vocab())
 
     def _update(self, **fields: Any) -> None:
-        """Sets fields of the description in one change, as training does. A BPE takes `vocab` and `merges` (pairs)."""
+        """Sets fields of the description in one change, as training does. A BPE takes `vocab` with `merges` (pairs, or
+        MergeIds)."""
         cell = self._cell()
         cell.set(self._kind()._updated(cell.description, fields))
 
@@ -339,7 +340,8 @@ class BPE(Model):
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
         if "vocab" not in fields:
             return description.replace(**fields)
-        merges = list(fields.pop("merges"))
+        merges = fields.pop("merges")
+        merges = merges if isinstance(merges, MergeIds) else list(merges)
         return Description(BPE, bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
 
     @classmethod
