@@ -5,6 +5,7 @@
 
 from hftok import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
 from hftok._core.engine import set_cache_bytes
+from hftok._core.pretokenized import NormalizedString, PreTokenizedString
 from hftok.added_tokens import AddedToken
 from hftok.encoding import Encoding, RaggedIds
 from hftok.errors import UnsupportedTokenizerError
@@ -29,6 +30,8 @@ __all__ = [
     "CharBPETokenizer",
     "Encoding",
     "JsonlFileSource",
+    "NormalizedString",
+    "PreTokenizedString",
     "RaggedIds",
     "Regex",
     "SentencePieceBPETokenizer",

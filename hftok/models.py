@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from hftok._core.json_writer import Float32, dumps
 from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
+from hftok._core.pretokenized import set_token_type
 from hftok.arguments import (
     boolean,
     decimal,
@@ -78,6 +79,9 @@ class Token:
 
     def __repr__(self) -> str:
         return f"Token(id={self._id}, value={self._value!r}, offsets={self._offsets})"
+
+
+set_token_type(Token)
 
 
 class Model(Component):
