@@ -119,6 +119,7 @@ cdef int ns_nfkd(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_nfc(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_nfkc(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil
+cdef int ns_filter_above_ascii(PreTokenized *p, Split *s, CharTest keep) noexcept nogil   # for a test that all ASCII passes
 cdef int ns_map(PreTokenized *p, Split *s, CharMap f) noexcept nogil
 cdef int ns_lowercase(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_uppercase(PreTokenized *p, Split *s) noexcept nogil

@@ -528,13 +528,18 @@ cdef int ns_transform(PreTokenized *p, Split *s, int64_t initial_offset) noexcep
 # ---------------------------------------------------------------------------------------------------------------------
 # Char-wise transformations
 
-cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil:
-    cdef int64_t i = s.start, end = s.end, out, removed = 0, first = 0
+cdef int filter_chars(PreTokenized *p, Split *s, CharTest keep, int ascii_kept) noexcept nogil:
+    """ns_filter; `ascii_kept` says that the test holds for all of ASCII, so that runs of it need no test."""
+    cdef int64_t i = s.start, end = s.end, out, run, removed = 0, first = 0
     cdef int length, kept
     cdef uint32_t cp, last = 0
     if ns_spans_all(p, s):
         # Kept characters keep their own alignment, so they only move up.
         while i < end:
+            if ascii_kept:
+                i += ascii_prefix(p.text + i, end - i)
+                if i == end:
+                    break
             cp = utf8_decode(p.text + i, &length)
             if not keep(cp):
                 break
@@ -543,12 +548,17 @@ cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil:
             return PT_OK
         out = i
         while i < end:
-            cp = utf8_decode(p.text + i, &length)
-            if keep(cp):
-                memmove(p.text + out, p.text + i, <size_t>length)
-                memmove(p.align + out, p.align + i, <size_t>length * sizeof(Align))
-                out += length
-            i += length
+            run = ascii_prefix(p.text + i, end - i) if ascii_kept else 0
+            if run == 0:
+                cp = utf8_decode(p.text + i, &length)
+                run = length
+                if not keep(cp):
+                    i += run
+                    continue
+            memmove(p.text + out, p.text + i, <size_t>run)
+            memmove(p.align + out, p.align + i, <size_t>run * sizeof(Align))
+            out += run
+            i += run
         if p.used == end:
             p.used = out
         s.end = out
@@ -572,6 +582,14 @@ cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil:
     if kept and pt_push_change(p, last, -<int32_t>removed):
         return p.error
     return ns_transform(p, s, first)
+
+
+cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil:
+    return filter_chars(p, s, keep, 0)
+
+
+cdef int ns_filter_above_ascii(PreTokenized *p, Split *s, CharTest keep) noexcept nogil:
+    return filter_chars(p, s, keep, 1)
 
 
 cdef int ns_map(PreTokenized *p, Split *s, CharMap f) noexcept nogil:

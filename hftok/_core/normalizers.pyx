@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from hftok._core.normalized cimport (
-    PT_PANIC, PT_PYTHON, Align, PreTokenized, Split, ns_filter, ns_lowercase, ns_map, ns_nfc, ns_nfd, ns_nfkc, ns_nfkd,
+    PT_PANIC, PT_PYTHON, Align, PreTokenized, Split, ns_filter, ns_filter_above_ascii, ns_lowercase, ns_map, ns_nfc, ns_nfd, ns_nfkc, ns_nfkd,
     ns_place, ns_prepend, ns_replace, ns_replace_byte, ns_spans_all, ns_strip, ns_transform, pt_check, pt_copy, pt_free, pt_init,
     pt_push_change, pt_reserve, pt_reset,
 )
@@ -68,10 +68,58 @@ cdef uint32_t nmt_map(uint32_t cp) noexcept nogil:
 # ---------------------------------------------------------------------------------------------------------------------
 # Kernels without arguments
 
+# What clean_text makes of ASCII: the character to write, or 0xFF for none.
+cdef uint8_t CLEAN[128]
+
+
+cdef void make_clean() noexcept:
+    cdef uint32_t c
+    for c in range(128):
+        CLEAN[c] = <uint8_t>blank_to_space(c) if clean(c) else 0xFF
+
+
+make_clean()
+
+
 cdef int clean_text(PreTokenized *p, Split *s) noexcept nogil:
-    if ns_filter(p, s, clean):
-        return p.error
-    return ns_map(p, s, blank_to_space)
+    """Control characters go, blanks become spaces. Nothing gets longer and everything keeps its own alignment: in place."""
+    cdef int64_t i = s.start, end = s.end, out
+    cdef uint8_t *text = p.text
+    cdef Align *align = p.align
+    cdef uint8_t c
+    cdef int length, k
+    cdef uint32_t cp, props
+    if not ns_spans_all(p, s):
+        if ns_filter(p, s, clean):
+            return p.error
+        return ns_map(p, s, blank_to_space)
+    while i < end and text[i] < 0x80 and CLEAN[text[i]] == text[i]:
+        i += 1
+    out = i
+    while i < end:
+        if text[i] < 0x80:
+            c = CLEAN[text[i]]
+            text[out] = c
+            align[out] = align[i]
+            out += c != 0xFF
+            i += 1
+            continue
+        cp = utf8_decode(text + i, &length)
+        props = uc_props(cp)
+        if props & UC_WHITESPACE and not props & UC_OTHER:
+            text[out] = c' '
+            align[out] = align[i]
+            out += 1
+        elif not (props & UC_OTHER) and cp != 0xFFFD:
+            for k in range(length):
+                text[out + k] = text[i + k]
+                align[out + k] = align[i + k]
+            out += length
+        i += length
+    if p.used == end:
+        p.used = out
+    s.end = out
+    return 0
 
 
 cdef int space_chinese(PreTokenized *p, Split *s) noexcept nogil:
@@ -133,11 +181,11 @@ cdef int space_chinese(PreTokenized *p, Split *s) noexcept nogil:
 cdef int bert_strip_accents(PreTokenized *p, Split *s) noexcept nogil:
     if ns_nfd(p, s):
         return p.error
-    return ns_filter(p, s, not_nonspacing)
+    return ns_filter_above_ascii(p, s, not_nonspacing)
 
 
 cdef int strip_accents(PreTokenized *p, Split *s) noexcept nogil:
-    return ns_filter(p, s, not_combining)
+    return ns_filter_above_ascii(p, s, not_combining)
 
 
 cdef int nmt(PreTokenized *p, Split *s) noexcept nogil:

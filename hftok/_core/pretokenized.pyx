@@ -351,10 +351,10 @@ cdef class NormalizedString(NormalizedText):
     Args:
         sequence: the text.
 
-    >>> n = NormalizedString("Élan"); n.nfd(); n.lowercase(); n
-    NormalizedString(original="Élan", normalized="élan")
-    >>> n[0:2].original
-    'É'
+    >>> n = NormalizedString("Ab"); n.lowercase(); n
+    NormalizedString(original="Ab", normalized="ab")
+    >>> n[0].original
+    'A'
     """
 
     def __cinit__(self, *args, **kwargs):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -375,6 +377,17 @@ def test_use_of_itself_in_a_callback() -> None:
     with pytest.raises(Exception, match="Already borrowed"):
         pretok.normalize(lambda n: pretok.normalize(lambda m: None))
     assert pretok.get_splits() == [("a b", (0, 3), None)]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["code_points", "errors", "normalizers", "oniguruma_tables", "patterns", "pre_tokenizers", "pretokenized"]
+    + ["regex_syntax", "regex_tree"],
+)
+def test_examples(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"hftok._core.{module}"), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def test_literal_patterns_are_found_as_they_stand() -> None:
