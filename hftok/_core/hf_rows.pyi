@@ -8,6 +8,11 @@ def connect(batch_encoding: Any) -> None: ...
 class LazyEncodings:
     def make(self) -> list[Any]: ...
 
+class TrimTable:
+    def __init__(self, engine: Engine, added: list[tuple[int, str, bool]]) -> None: ...
+
+def trimming_stages(spec: Any) -> list[bool]: ...
+
 class Plan:
     engine: Engine
     settings: Settings
@@ -36,4 +41,5 @@ class Plan:
         only_ids: bool,
         tensors: str | None,
         warn_above: int | None,
+        trim_table: TrimTable | None = None,
     ) -> None: ...

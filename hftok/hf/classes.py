@@ -18,7 +18,8 @@ from typing import Any
 from hftok._core import hf_calls
 from hftok.added_tokens import AddedToken as OwnToken
 from hftok.errors import UnsupportedTokenizerError
-from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend
+from hftok.foreign import is_foreign
+from hftok.hf.backends import Given, PreTokenizerAsReference, copied_backend, own_backend
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
 from hftok.hf.methods import replaced_methods
@@ -106,10 +107,8 @@ def _construct(self: Any, base: Any, args: tuple[Any, ...], kwargs: dict[str, An
         # transformers copies what it is given; a tokenizer that as_hf() is called on is shared.
         if isinstance(source, Tokenizer):
             kwargs["tokenizer_object"] = Given(copy.deepcopy(source))
-        elif not isinstance(source, Given):
-            own = own_backend(source)
-            if own is not source:
-                kwargs["tokenizer_object"] = Given(own)
+        elif is_foreign(source, "Tokenizer"):
+            kwargs["tokenizer_object"] = Given(copied_backend(source))
     elif base.__init__ is TokenizersBackend.__init__:
         # transformers would load the file with the reference.
         file = kwargs.get("tokenizer_file")
