@@ -1,7 +1,7 @@
 from typing import Any
 
-from hftok._core.encode import Settings
-from hftok._core.engine import Engine
+Engine = Any  # hftok._core.engine.Engine
+Settings = Any  # hftok._core.encode.Settings
 
 def connect(batch_encoding: Any) -> None: ...
 

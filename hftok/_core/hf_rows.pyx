@@ -116,8 +116,6 @@ cdef class Plan:
             self.left_truncation = truncation[3] == "left"
             self.room_single = self.max_length - (settings.added(False) if add_special_tokens else 0)
             self.room_pair = self.max_length - (settings.added(True) if add_special_tokens else 0)
-            if self.room_single <= self.stride or self.room_pair <= self.stride:
-                raise ValueError("a length that leaves no room")
         if padding is not None:
             self.pads = True
             self.pad_length = -1 if padding[0] is None else min(padding[0], 1 << 40)
@@ -167,6 +165,11 @@ cdef class Plan:
                     samples = PyList_GET_SIZE(text)
                     if samples == 0:
                         return None
+                    if pair is None and not PyUnicode_Check(<object>PyList_GET_ITEM(text, 0)):
+                        split = _texts_of_pairs(text)
+                        if split is None:
+                            return None
+                        text, pair = split
                     if pair is None:
                         if not _add_texts(d, text):
                             return None
@@ -321,6 +324,17 @@ cdef bint _add_pairs(Documents d, list texts, list pairs) except -1:
     return True
 
 
+cdef tuple _texts_of_pairs(list rows):
+    """Pairs of texts as two lists; None where one is no pair."""
+    cdef list a = [], b = []
+    for row in rows:
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            return None
+        a.append(row[0])
+        b.append(row[1])
+    return a, b
+
+
 cdef list _words_of_all(object rows):
     """Rows of words as lists of their own; None where one is no row of words."""
     cdef list result = []
@@ -466,6 +480,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     r.n = 0
     r.longest = 0
     room = p.room_pair if is_pair else p.room_single
+    if p.max_length >= 0 and room <= 0:
+        return NOT_HERE
     for k in range(r.samples):
         n_a = r.sequences[k * r.per].n
         n_b = r.sequences[k * r.per + 1].n if is_pair else 0
@@ -478,6 +494,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
                 return READ_ON
             if truncated_lengths(&keep_a, &keep_b if is_pair else NULL, room, p.strategy):
                 return NOT_HERE      # an error, which the other way raises
+            if (0 < keep_a <= p.stride and keep_a < n_a) or (0 < keep_b <= p.stride and keep_b < n_b):
+                return NOT_HERE      # the reference gives up (Encoding::truncate)
         if not p.want.overflow or (keep_a == n_a and keep_b == n_b):
             _add_row(r, k, n_a - keep_a if p.left_truncation else 0, keep_a, n_b - keep_b if p.left_truncation else 0, keep_b)
         elif keep_b == n_b:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hftok.errors import UnsupportedTokenizerError
 from hftok.foreign import is_foreign
 from hftok.hf.library import BackendTokenizer
 from hftok.tokenizer import Tokenizer
 
-__all__ = ["Given", "PreTokenizerAsReference", "copied_backend", "own_backend"]
+__all__ = ["Given", "PreTokenizerAsReference", "own_backend"]
 
 
 class Given:
@@ -30,19 +29,6 @@ def own_backend(value: Any) -> Any:
         UnsupportedTokenizerError: it cannot be reproduced.
     """
     return Tokenizer(value) if is_foreign(value, "Tokenizer") else value
-
-
-def copied_backend(value: Any) -> Tokenizer:
-    """A tokenizer of the reference as one of ours, as `copy.deepcopy` would copy it: written out and read again.
-
-    Raises:
-        UnsupportedTokenizerError: it cannot be reproduced.
-    """
-    try:
-        text: str = value.to_str()
-    except Exception as error:
-        raise UnsupportedTokenizerError(f"it cannot be copied: {error}", "custom component") from error
-    return Tokenizer.from_str(text)
 
 
 class PreTokenizerAsReference:

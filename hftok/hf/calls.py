@@ -13,7 +13,6 @@ import functools
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
-from hftok._core.engine import Engine
 from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
 from hftok.hf.library import (
     BatchEncoding,
@@ -98,7 +97,9 @@ def _slow_encode(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _slow_encode_plus(self: Any, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(self._tokenizer, CallBackend):  # a call inside a call
+    backend = self._tokenizer
+    if isinstance(backend, CallBackend) or not isinstance(backend, Tokenizer):
+        # A call inside a call; or inside a constructor, where the backend may still be the reference's.
         return ORIGINALS["_encode_plus"](self, *args, **kwargs)
     view = _view(self, _every_window(self, kwargs))
     try:
@@ -177,7 +178,7 @@ def _plan(
     )
 
 
-def _trim_table(backend: Tokenizer, engine: Engine) -> TrimTable:
+def _trim_table(backend: Tokenizer, engine: Any) -> TrimTable:
     """The table of a backend's vocabulary, made once."""
     kept = backend.__dict__.get("_trim_table")
     if kept is None or kept[0] is not engine:
