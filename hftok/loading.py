@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.serialization import TokenizerParts, load, load_file
@@ -27,7 +29,7 @@ def parts_of(source: Any) -> TokenizerParts:
     from hftok.tokenizer import Tokenizer
 
     if isinstance(source, Tokenizer):
-        return load(source.to_str())
+        return _of_object(source.to_str())
     if isinstance(source, (bytes, bytearray)):
         return load(bytes(source))
     if isinstance(source, (str, os.PathLike)):
@@ -36,7 +38,7 @@ def parts_of(source: Any) -> TokenizerParts:
         return load(source)
     backend = getattr(source, "_tokenizer", None) or getattr(source, "backend_tokenizer", None) or source
     if isinstance(backend, Tokenizer):
-        return load(backend.to_str())
+        return _of_object(backend.to_str())
     to_str = getattr(backend, "to_str", None)
     if callable(to_str):
         try:
@@ -47,11 +49,21 @@ def parts_of(source: Any) -> TokenizerParts:
                 "build the tokenizer with hftok's own components",
                 "custom component",
             ) from error
-        return load(text)
+        return _of_object(text)
     raise TypeError(
         f"a Tokenizer cannot be made from a {type(source).__name__}: give a model, a path, the text of a tokenizer.json, a Hub "
         "id, or a tokenizer object"
     )
+
+
+def _of_object(text: str) -> TokenizerParts:
+    """The parts of an object that has just been written out.
+
+    A tokenizer.json is read as the reference reads it, whose numbers may be off by the last bit (serde_json without its
+    feature float_roundtrip). An object is what it is: its scores are read exactly.
+    """
+    parts: dict[str, Any] = orjson.loads(text)
+    return load(parts)
 
 
 def _copy_state(tokenizer: Tokenizer, source: Any) -> None:

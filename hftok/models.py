@@ -190,9 +190,13 @@ class Model(Component):
         description = self._description()
         cache: dict[int, str] | None = _REVERSED.get(description)
         if cache is None:
-            cache = {id_: token for token, id_ in self._vocab().items()}
+            cache = self._kind()._vocab_r_of(description.fields)
             _REVERSED.keep(description, cache)
         return cache
+
+    @classmethod
+    def _vocab_r_of(cls, fields: dict[str, Any]) -> dict[int, str]:
+        return {id_: token for token, id_ in cls._vocab_of(fields).items()}
 
     def _vocab_size(self) -> int:
         """The number of tokens (of pieces, for Unigram, where one may come twice)."""
@@ -452,6 +456,10 @@ class Unigram(Model):
         if not cached:
             cached.update((piece[0], id_) for id_, piece in enumerate(fields["pieces"]))
         return cached
+
+    @classmethod
+    def _vocab_r_of(cls, fields: dict[str, Any]) -> dict[int, str]:
+        return {id_: piece[0] for id_, piece in enumerate(fields["pieces"])}  # a piece that comes twice has two ids
 
     def _vocab_size(self) -> int:
         return len(self._description().fields["pieces"])

@@ -35,6 +35,8 @@ cdef struct Row:
     int64_t first_b
     int64_t n_b
     int64_t length           # with special tokens, without padding
+    const uint32_t *spans_a  # of the stretches, where offsets are wanted
+    const uint32_t *spans_b
 
 
 cdef struct Rows:

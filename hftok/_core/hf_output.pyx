@@ -150,7 +150,7 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
                 first = row.first_a if item.kind == 0 else row.first_b
                 _widen(r.ids + at, s.ids + first, n)
                 if r.offsets != NULL:
-                    _widen(r.offsets + 2 * at, s.spans + 2 * first, 2 * n)
+                    _widen(r.offsets + 2 * at, row.spans_a if item.kind == 0 else row.spans_b, 2 * n)
             if r.types != NULL:
                 _fill(r.types + at, n, item.type_id)
             if r.special != NULL:
@@ -237,7 +237,7 @@ cdef list _list_of_row(Rows *r, const Row *row, Column column):
                 if column == IDS:
                     fill_u32(out, at, s.ids + first, n)
                 else:
-                    fill_pairs(out, at, s.spans + 2 * first, n)
+                    fill_pairs(out, at, row.spans_a if item.kind == 0 else row.spans_b, n)
             at += n
     if pads and not r.left_padding:
         _pad_list(r, out, at, pads, column)

@@ -1,8 +1,14 @@
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from hftok._core.engine cimport Engine
 from hftok._core.hf_output cimport Wanted
 from hftok._core.row_plan cimport RowPlan
+
+cdef class TrimTable:
+    cdef uint8_t *leading
+    cdef uint8_t *trailing
+    cdef int64_t n
+
 
 cdef class Plan:
     # What to publish on the backend, and what the plan was made from besides the engine.
@@ -35,5 +41,7 @@ cdef class Plan:
     cdef uint32_t pad_id
     cdef uint32_t pad_type_id
     cdef Wanted want                   # what is given back
+    cdef TrimTable trim                # None: offsets stay as they are
+    cdef bint first_space_is_a_prefix
     cdef int64_t warn_above            # rows longer than this are warned about; -1: never
     cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair)

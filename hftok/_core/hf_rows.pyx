@@ -11,8 +11,8 @@ Left to others: whatever is not of this simple form gives None, and the caller g
 """
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int64_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from hftok._core.documents cimport Documents
@@ -28,6 +28,7 @@ from hftok._core import encode as _encode
 cdef enum:
     NOT_HERE = 1             # this input is for the other way
     READ_ON = 2              # token counts as the reference stops reading are needed
+    UNKNOWN = 255            # spaces of a token that are not known here
 
 cdef object _batch_encoding_class = None  # transformers' BatchEncoding
 cdef object _new = None                  # its __new__
@@ -69,12 +70,13 @@ cdef class Plan:
 
     engine, settings: what the backend encodes with. truncation: None or TruncationParams; padding: None or PaddingParams.
     names: model_input_names. tensors: None, "np" or "pt". warn_above: rows of more tokens are warned about, None: never.
+    trim_table: where offsets are wanted and the post-processor trims them.
     ValueError where no rows of this form can be made here.
     """
 
     def __init__(self, Engine engine not None, settings, truncation, padding, special_as_text, full_overflow, names, pad_token,
                  add_special_tokens, is_split, want_types, want_attention, want_special, want_offsets, want_length,
-                 want_overflow, only_ids, tensors, warn_above):
+                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None):
         self.engine = engine
         self.settings = settings
         self.truncation = truncation
@@ -100,8 +102,12 @@ cdef class Plan:
         self.want.length = want_length and not only_ids
         self.want.overflow = want_overflow
         self.want.only_ids = only_ids
-        if want_offsets and (self.single.trims or self.pair.trims):
-            raise ValueError("the post-processor trims offsets")
+        if self.want.offsets and (self.single.trims or self.pair.trims):
+            stages = trimming_stages(settings.post_processor)
+            if len(stages) != 1 or trim_table is None:
+                raise ValueError("the post-processor trims offsets more than once")
+            self.trim = trim_table
+            self.first_space_is_a_prefix = stages[0]
         self.max_length = -1
         if truncation is not None:
             self.max_length = min(truncation[0], 1 << 40)
@@ -110,8 +116,6 @@ cdef class Plan:
             self.left_truncation = truncation[3] == "left"
             self.room_single = self.max_length - (settings.added(False) if add_special_tokens else 0)
             self.room_pair = self.max_length - (settings.added(True) if add_special_tokens else 0)
-            if self.room_single <= self.stride or self.room_pair <= self.stride:
-                raise ValueError("a length that leaves no room")
         if padding is not None:
             self.pads = True
             self.pad_length = -1 if padding[0] is None else min(padding[0], 1 << 40)
@@ -161,6 +165,11 @@ cdef class Plan:
                     samples = PyList_GET_SIZE(text)
                     if samples == 0:
                         return None
+                    if pair is None and not PyUnicode_Check(<object>PyList_GET_ITEM(text, 0)):
+                        split = _texts_of_pairs(text)
+                        if split is None:
+                            return None
+                        text, pair = split
                     if pair is None:
                         if not _add_texts(d, text):
                             return None
@@ -245,6 +254,7 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
     cdef int found
     cdef uint32_t *flat = NULL
     cdef uint32_t *flat_spans = NULL
+    cdef uint32_t *trimmed = NULL
     if p.max_length >= 0 and not words and not p.left_truncation and not p.full_overflow and ends == NULL:
         limit = p.max_length
     try:
@@ -260,8 +270,11 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
             return READ_AGAIN
         if found == NOT_HERE:
             return None
+        if p.want.offsets and not _spans(p, r, &trimmed):
+            return None
         return output(r)
     finally:
+        free(trimmed)
         free(flat)
         free(flat_spans)
         e.release()
@@ -309,6 +322,17 @@ cdef bint _add_pairs(Documents d, list texts, list pairs) except -1:
         d.add_str(b)
     d.keep = (texts, pairs)
     return True
+
+
+cdef tuple _texts_of_pairs(list rows):
+    """Pairs of texts as two lists; None where one is no pair."""
+    cdef list a = [], b = []
+    for row in rows:
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            return None
+        a.append(row[0])
+        b.append(row[1])
+    return a, b
 
 
 cdef list _words_of_all(object rows):
@@ -456,6 +480,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     r.n = 0
     r.longest = 0
     room = p.room_pair if is_pair else p.room_single
+    if p.max_length >= 0 and room <= 0:
+        return NOT_HERE
     for k in range(r.samples):
         n_a = r.sequences[k * r.per].n
         n_b = r.sequences[k * r.per + 1].n if is_pair else 0
@@ -468,6 +494,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
                 return READ_ON
             if truncated_lengths(&keep_a, &keep_b if is_pair else NULL, room, p.strategy):
                 return NOT_HERE      # an error, which the other way raises
+            if (0 < keep_a <= p.stride and keep_a < n_a) or (0 < keep_b <= p.stride and keep_b < n_b):
+                return NOT_HERE      # the reference gives up (Encoding::truncate)
         if not p.want.overflow or (keep_a == n_a and keep_b == n_b):
             _add_row(r, k, n_a - keep_a if p.left_truncation else 0, keep_a, n_b - keep_b if p.left_truncation else 0, keep_b)
         elif keep_b == n_b:
@@ -524,3 +552,133 @@ cdef bint _windows(Plan p, Rows *r, int64_t sample, int64_t n, int64_t size, bin
         if start == 0:
             return True
         stop -= step
+
+
+# ---------------------------------------------------------------------- offsets
+
+def trimming_stages(spec):
+    """For each processor of a spec that trims offsets: whether it takes a first space for one that was put there.
+
+    >>> trimming_stages(("Sequence", (("ByteLevel", True, True, True), ("TemplateProcessing",))))
+    [True]
+    """
+    if spec is None:
+        return []
+    if spec[0] == "Sequence":
+        return [stage for part in spec[1] for stage in trimming_stages(part)]
+    if spec[0] == "ByteLevel":
+        return [spec[1]] if spec[2] else []
+    if spec[0] == "RobertaProcessing":
+        return [spec[4]] if spec[3] else []
+    return []
+
+
+cdef inline bint _is_space(Py_UCS4 c) noexcept:
+    # U+0120 stands for a space in byte-level tokens; the rest is Rust's char::is_whitespace (White_Space).
+    if c < 0x80:
+        return c == 0x20 or 9 <= c <= 13
+    return (c == 0x120 or c == 0x85 or c == 0xA0 or c == 0x1680 or 0x2000 <= c <= 0x200A or c == 0x2028 or c == 0x2029
+            or c == 0x202F or c == 0x205F or c == 0x3000)
+
+
+cdef class TrimTable:
+    """How many spaces each token of the vocabulary begins and ends with (reference: process_offsets in pre_tokenizers/
+    byte_level.rs). Tokens whose string is not known before the text is (added tokens that take blanks with them) are marked.
+
+    engine: whose vocabulary. added: (id, content, takes blanks) of the added tokens.
+    """
+
+    def __init__(self, Engine engine not None, added):
+        cdef list strings = engine.strings()
+        cdef Py_ssize_t i, k, n
+        cdef str token
+        self.n = len(strings)
+        for id, content, takes_blanks in added:
+            self.n = max(self.n, id + 1)
+        if not strings or self.n > 4 * len(strings) + 1024:
+            raise ValueError("ids without order")
+        if engine.pipeline.model.text_values:
+            raise ValueError("tokens with strings of their own")
+        self.leading = <uint8_t *>calloc(<size_t>self.n + 1, 1)
+        self.trailing = <uint8_t *>calloc(<size_t>self.n + 1, 1)
+        if self.leading == NULL or self.trailing == NULL:
+            raise MemoryError("no memory for the spaces of tokens")
+        for i in range(len(strings)):
+            if strings[i] is None:
+                continue
+            token = <str>strings[i]
+            n = len(token)
+            if n == 0 or not (_is_space(token[0]) or _is_space(token[n - 1])):
+                continue
+            k = 0
+            while k < n and k < UNKNOWN and _is_space(token[k]):
+                k += 1
+            self.leading[i] = <uint8_t>k
+            k = 0
+            while k < n and k < UNKNOWN and _is_space(token[n - 1 - k]):
+                k += 1
+            self.trailing[i] = <uint8_t>k
+        for id, content, takes_blanks in added:
+            if takes_blanks or not content or content != content.strip() or content.strip("\u0120") != content:
+                self.leading[<Py_ssize_t>id] = UNKNOWN
+
+    def __dealloc__(self):
+        free(self.leading)
+        free(self.trailing)
+
+
+cdef bint _spans(Plan p, Rows *r, uint32_t **trimmed) except -1:
+    """Give every row its offsets, trimmed where the post-processor trims them. False: not for here."""
+    cdef int64_t i, n = 0
+    cdef Row *row
+    cdef Sequence *s
+    cdef uint32_t *at
+    for i in range(r.n):
+        row = &r.rows[i]
+        s = &r.sequences[row.sample * r.per]
+        row.spans_a = s.spans + 2 * row.first_a
+        row.spans_b = NULL
+        if r.per == 2:
+            row.spans_b = r.sequences[row.sample * 2 + 1].spans + 2 * row.first_b
+        n += row.n_a + row.n_b
+    if p.trim is None:
+        return True
+    trimmed[0] = at = <uint32_t *>malloc(<size_t>(n + 1) * 8)
+    if at == NULL:
+        raise MemoryError("no memory for the offsets")
+    for i in range(r.n):
+        row = &r.rows[i]
+        s = &r.sequences[row.sample * r.per]
+        if not _trim(p, s.ids + row.first_a, row.spans_a, row.n_a, at):
+            return False
+        row.spans_a = at
+        at += 2 * row.n_a
+        if r.per == 2:
+            s = &r.sequences[row.sample * 2 + 1]
+            if not _trim(p, s.ids + row.first_b, row.spans_b, row.n_b, at):
+                return False
+            row.spans_b = at
+            at += 2 * row.n_b
+    return True
+
+
+cdef bint _trim(Plan p, const uint32_t *ids, const uint32_t *spans, int64_t n, uint32_t *out) noexcept:
+    cdef int64_t i
+    cdef uint32_t start, end, leading, trailing
+    for i in range(n):
+        if ids[i] >= p.trim.n or p.trim.leading[ids[i]] == UNKNOWN:
+            return False
+        leading = p.trim.leading[ids[i]]
+        trailing = p.trim.trailing[ids[i]]
+        start = spans[2 * i]
+        end = spans[2 * i + 1]
+        if leading:
+            # A single space at the start may be the one that add_prefix_space put there: it is not in the text.
+            if p.first_space_is_a_prefix and leading == 1 and (i == 0 or start == 0):
+                leading = 0
+            start = min(start + leading, end)
+        if trailing and end >= trailing:
+            end = max(end - trailing, start)
+        out[2 * i] = start
+        out[2 * i + 1] = end
+    return True

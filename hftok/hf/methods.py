@@ -1,8 +1,8 @@
 """Methods of transformers' tokenizers besides calls, for the arguments that they mostly get.
 
 Each does what transformers' own method does; whatever is not of the simple form (tensors, nested or odd values, options
-that change the text) goes to that method. Which methods of a class are replaced is in `REPLACED`: those where the class has
-transformers' common version, of the method and of all that it stands for.
+that change the text) goes to that method. Which methods of a class are replaced is in `REPLACED`: those where the class
+has transformers' common version, of the method and of all that it stands for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hftok._core.hf_padding import lengths_of_rows, padded_matrix
+from hftok.added_tokens import AddedToken as OwnToken
 from hftok.hf.library import BatchEncoding, PaddingStrategy, TokenizerBase, TokenizersBackend
 from hftok.hf.tokens import reference_token
+from hftok.tokenizer import Tokenizer
 
 __all__ = ["REPLACED", "replaced_methods"]
 
@@ -41,11 +43,13 @@ def _leaves_text_alone(self: Any, kwargs: dict[str, Any]) -> bool:
 
 
 def convert_ids_to_tokens(self: Any, ids: Any, skip_special_tokens: bool = False) -> Any:
-    if type(ids) is list and set(map(type, ids)) == {int} and min(ids) >= 0 and max(ids) <= 0xFFFFFFFF:
+    backend = self._tokenizer
+    known = isinstance(backend, Tokenizer)  # not so while a class constructs its backend
+    if known and type(ids) is list and set(map(type, ids)) == {int} and min(ids) >= 0 and max(ids) <= 0xFFFFFFFF:
         if skip_special_tokens:
             skipped = set(self.all_special_ids)
             ids = [id_ for id_ in ids if id_ not in skipped]
-        added, strings = self._tokenizer._added, self._tokenizer._model._vocab_r()
+        added, strings = backend._added, backend._model._vocab_r()
         if not added.tokens:
             return [strings.get(id_) for id_ in ids]
         return [added.string(id_) if id_ in added.tokens else strings.get(id_) for id_ in ids]
@@ -53,8 +57,9 @@ def convert_ids_to_tokens(self: Any, ids: Any, skip_special_tokens: bool = False
 
 
 def convert_tokens_to_ids(self: Any, tokens: Any) -> Any:
-    if type(tokens) is list and set(map(type, tokens)) == {str}:
-        added, ids = self._tokenizer._added.ids, self._tokenizer._model._vocab()
+    backend = self._tokenizer
+    if isinstance(backend, Tokenizer) and type(tokens) is list and set(map(type, tokens)) == {str}:
+        added, ids = backend._added.ids, backend._model._vocab()
         found = [added[token] if token in added else ids.get(token) for token in tokens]
         if None not in found:
             return found
@@ -168,7 +173,8 @@ def _padded(
 
 def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
     """The added tokens by id, as instances of the reference's AddedToken, which is what transformers works with."""
-    return {id_: reference_token(token) for id_, token in self._tokenizer.get_added_tokens_decoder().items()}
+    tokens = self._tokenizer.get_added_tokens_decoder()
+    return {id_: reference_token(t) if isinstance(t, OwnToken) else t for id_, t in tokens.items()}
 
 
 _added_tokens_decoder = property(_reference_tokens_by_id, doc=TokenizersBackend.added_tokens_decoder.__doc__)
