@@ -105,9 +105,10 @@ def test_stubs_tell_the_truth(path):
         elif isinstance(node, ast.ClassDef):
             kind = getattr(module, node.name)
             for item in node.body:
-                if isinstance(item, ast.FunctionDef):
+                if isinstance(item, ast.FunctionDef) and item.name != "__getattr__":  # which promises any attribute
                     assert hasattr(kind, item.name), f"{name}.{node.name}.{item.name}"
-                elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                elif isinstance(item, ast.AnnAssign) and kind.__dictoffset__ == 0:  # no attributes but those of its type
+                    assert isinstance(item.target, ast.Name)
                     assert hasattr(kind, item.target.id), f"{name}.{node.name}.{item.target.id}"
 
 
