@@ -1,10 +1,12 @@
 """Exact, fast drop-in for Hugging Face fast tokenizers, tiktoken and rustbpe.
 
-`import hftok as tokenizers` gives the names of the `tokenizers` package; `hftok.hf` stands in for transformers' tokenizers.
+`import hftok as tokenizers` gives the names of the `tokenizers` package; `hftok.hf` stands in for transformers'
+tokenizers.
 """
 
 from hftok import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
 from hftok._core.engine import set_cache_bytes
+from hftok._core.pretokenized import NormalizedString, PreTokenizedString
 from hftok.added_tokens import AddedToken
 from hftok.encoding import Encoding, RaggedIds
 from hftok.errors import UnsupportedTokenizerError
@@ -14,6 +16,18 @@ from hftok.implementations import (
     CharBPETokenizer,
     SentencePieceBPETokenizer,
     SentencePieceUnigramTokenizer,
+)
+from hftok.input_types import (
+    EncodeInput,
+    InputSequence,
+    OffsetReferential,
+    Offsets,
+    OffsetType,
+    PreTokenizedEncodeInput,
+    PreTokenizedInputSequence,
+    SplitDelimiterBehavior,
+    TextEncodeInput,
+    TextInputSequence,
 )
 from hftok.models import Token
 from hftok.patterns import Regex
@@ -27,13 +41,25 @@ __all__ = [
     "BertWordPieceTokenizer",
     "ByteLevelBPETokenizer",
     "CharBPETokenizer",
+    "EncodeInput",
     "Encoding",
+    "InputSequence",
     "JsonlFileSource",
+    "NormalizedString",
+    "OffsetReferential",
+    "OffsetType",
+    "Offsets",
+    "PreTokenizedEncodeInput",
+    "PreTokenizedInputSequence",
+    "PreTokenizedString",
     "RaggedIds",
     "Regex",
     "SentencePieceBPETokenizer",
     "SentencePieceUnigramTokenizer",
+    "SplitDelimiterBehavior",
+    "TextEncodeInput",
     "TextFileSource",
+    "TextInputSequence",
     "Token",
     "Tokenizer",
     "UnsupportedTokenizerError",

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from hftok._core.json_writer import Float32, dumps
 from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
+from hftok._core.models.bpe import BPEModel
+from hftok._core.models.unigram import UnigramModel
+from hftok._core.models.wordlevel import WordLevelModel
+from hftok._core.models.wordpiece import WordPieceModel
+from hftok._core.pretokenized import set_token_type
 from hftok.arguments import (
     boolean,
     decimal,
@@ -78,6 +83,9 @@ class Token:
 
     def __repr__(self) -> str:
         return f"Token(id={self._id}, value={self._value!r}, offsets={self._offsets})"
+
+
+set_token_type(Token)
 
 
 class Model(Component):
@@ -336,8 +344,6 @@ class BPE(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.bpe import BPEModel
-
         return BPEModel(
             fields["vocab"],
             fields["merges"].rows,
@@ -456,8 +462,6 @@ class Unigram(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.unigram import UnigramModel
-
         return UnigramModel(
             fields["pieces"], fields["unk_id"], fields["byte_fallback"], fields["alpha"], fields["nbest_size"]
         )
@@ -524,8 +528,6 @@ class WordLevel(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.wordlevel import WordLevelModel
-
         return WordLevelModel(fields["vocab"], fields["unk_token"])
 
     def _files(self) -> list[tuple[str, str]]:
@@ -598,8 +600,6 @@ class WordPiece(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.wordpiece import WordPieceModel
-
         return WordPieceModel(
             fields["vocab"],
             fields["unk_token"],

@@ -6,8 +6,8 @@ starts again one character on). What a pattern means is Oniguruma's business, re
 here is the matcher: a backtracking machine over UTF-8 whose choices lie on an explicit stack, so that no text makes it
 recurse, with single instructions for the repeats of character classes that patterns mostly consist of.
 
-The reference gives up (it panics) after ten million retries at one position. This matcher needs fewer for the same
-search and gives up, with an error, only far beyond that, so that a hostile pattern cannot hang a program for ever.
+The reference gives up (it panics) after ten million retries at one position. This matcher needs no more for the same
+search; it gives up, with an error, where the text is long only at a multiple of that, so that long runs of blanks pass.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -316,7 +316,7 @@ cdef class Pattern:
         cdef int64_t pos = start, n, least, other, limit = size
         cdef int64_t depth = 0              # frames in use
         cdef int64_t room                   # frames that fit
-        cdef int64_t retries = 0, patience = (<int64_t>1 << 28) + 8 * size
+        cdef int64_t retries = 0, patience = 10_000_000 + 4 * size
         cdef int length, yes, before, after
         cdef uint32_t mask
         cdef Frame *f

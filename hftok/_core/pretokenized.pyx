@@ -33,7 +33,7 @@ BEHAVIORS = {
 
 
 class Token:
-    """Stand-in for the package's Token until `set_token_type` names it."""
+    """The plainest token there is: what get_splits returns unless `set_token_type` has named another class."""
 
     def __init__(self, id, value, offsets):
         self.id = id
@@ -488,6 +488,14 @@ cdef class PreTokenizedText:
         if self.tokens is not None:
             return self.tokens[s.token]
         return [token_type(s.token, text_of(self.p, s), (0, s.end - s.start))]
+
+    def _held_bytes(self):
+        """Memory that the document holds."""
+        self.open()
+        return (
+            (self.p.capacity + self.p.spare_capacity) * (1 + sizeof(Align))
+            + (self.p.split_capacity + self.p.fresh_capacity) * sizeof(Split)
+        )
 
     def split(self, func):
         """Split every split that has no tokens.

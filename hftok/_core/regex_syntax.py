@@ -764,5 +764,3 @@ def _check_look_behind(node: Node, kind: str = "") -> None:
             _check_look_behind(branch, kind)
     elif isinstance(node, Repeat | Group | Atomic):
         _check_look_behind(node.body, kind)
-
-

@@ -86,6 +86,7 @@ class BackReference:
 
 Node = Empty | Literal | Set | Sequence | Alternatives | Repeat | Group | Atomic | Look | Anchor | BackReference
 
+
 def sequence(items: list[Node]) -> Node:
     """Items in a row: sequences within are opened, literals that meet are joined, empty ones dropped, but for a trace
     of them beside an anchor alone: that may be repeated, an anchor may not."""

@@ -9,6 +9,7 @@ The fast way (`_core/hf_calls.pyx`) looks calls up in the plans that are made he
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
@@ -230,6 +231,8 @@ REPLACED: dict[str, Any] = {
     "encode": hf_calls.encode,
     "_encode_plus": hf_calls.encode_plus,
 }
+for _name, _function in REPLACED.items():
+    functools.update_wrapper(_function, ORIGINALS[_name])  # transformers' name, documentation and signature
 
 hf_rows.connect(BatchEncoding)
 hf_calls.connect(

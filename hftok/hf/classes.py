@@ -21,7 +21,9 @@ from hftok.errors import UnsupportedTokenizerError
 from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
+from hftok.hf.methods import replaced_methods
 from hftok.hf.tokens import reference_token, reference_tokens
+from hftok.hf.training import on_our_trainers
 from hftok.tokenizer import Tokenizer
 
 __all__ = ["accelerate", "accelerated_class", "is_accelerated", "not_accelerated"]
@@ -72,9 +74,9 @@ def _namespace(base: Any) -> dict[str, Any]:
             namespace[name] = function
     if base._encode_plus is not ORIGINALS["_encode_plus"]:
         namespace["_encode_plus"] = _one_at_a_time(base._encode_plus)
-    if base.added_tokens_decoder is TokenizersBackend.added_tokens_decoder:
-        namespace["added_tokens_decoder"] = namespace["_added_tokens_decoder"] = _added_tokens_decoder
-    return namespace
+    if base.train_new_from_iterator is TokenizersBackend.train_new_from_iterator:
+        namespace["train_new_from_iterator"] = on_our_trainers(base.train_new_from_iterator)
+    return {**replaced_methods(base), **namespace}
 
 
 # ---- construction ----------------------------------------------------------------------------------------------------
@@ -217,14 +219,6 @@ def _one_at_a_time(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
 
     return method
-
-
-def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
-    """The added tokens by id, as instances of the reference's AddedToken, which is what transformers works with."""
-    return {id_: reference_token(token) for id_, token in self._tokenizer.get_added_tokens_decoder().items()}
-
-
-_added_tokens_decoder = property(_reference_tokens_by_id, doc=TokenizersBackend.added_tokens_decoder.__doc__)
 
 
 # ---- tokenizers that exist -------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ string, so that later pair makes a string longer than X. `scannable` says that b
 
 It leaves to others: turning text into symbols, unknown characters, word caches.
 """
+import os
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -22,6 +24,8 @@ from hftok._core.models.vocab_map cimport (
     ByteBuffer, VocabMap, VocabTable, buffer_reserve, bytes_differ, utf8_view, vocab_entry,
 )
 from hftok._core.random cimport Random, random_float, random_ready
+
+cdef uint64_t MULTIPLIER = int.from_bytes(os.urandom(8), "little") | 1
 
 
 # --- merging -----------------------------------------------------------------------------------------------------------
@@ -336,6 +340,7 @@ cdef class MergeTable:
     def __dealloc__(self):
         free(self.table.packed)
         free(self.table.wide)
+        free(self.table.filter)
         free(self.table.merged)
         free(self.parts)
         free(self.is_part)
@@ -499,17 +504,24 @@ cdef class MergeTable:
     cdef int build_slots(self) except -1:
         cdef PairTable *t = &self.table
         cdef const uint32_t *ids = self.vocab.table.ids
-        cdef uint64_t slots = 16, k, pair, value, left, right
+        cdef uint64_t slots = 16, bits = 1 << 12, k, pair, left, right
         cdef int64_t rank
         cdef bint packed = self.vocab.max_id < (1 << ID_BITS) - 1 and t.ranks < (1 << RANK_BITS) - 1
         while slots < <uint64_t>t.ranks * 2:
             slots *= 2
         t.mask = slots - 1
+        t.multiplier = MULTIPLIER
         if packed:
             t.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
             if t.packed == NULL:
                 raise MemoryError("out of memory while reading the merges")
             memset(t.packed, 0xFF, <size_t>slots * sizeof(uint64_t))
+            while bits < <uint64_t>t.ranks * 8:
+                bits *= 2
+            t.filter = <uint64_t *>calloc(<size_t>(bits >> 6), sizeof(uint64_t))
+            if t.filter == NULL:
+                raise MemoryError("out of memory while reading the merges")
+            t.filter_mask = bits - 1
         else:
             t.wide = <WideSlot *>malloc(<size_t>slots * sizeof(WideSlot))
             if t.wide == NULL:
@@ -520,15 +532,16 @@ cdef class MergeTable:
             right = ids[self.parts[2 * rank + 1]]
             if packed:
                 pair = (left << ID_BITS) | right
-                value = (pair << RANK_BITS) | <uint64_t>rank
-                k = pair_hash(pair) & t.mask
+                k = filter_bit(t, pair_hash(t, pair))
+                t.filter[k >> 6] |= <uint64_t>1 << (k & 63)
+                k = pair_hash(t, pair) & t.mask
                 while t.packed[k] != <uint64_t>-1 and t.packed[k] >> RANK_BITS != pair:
                     k = (k + 1) & t.mask
                 self.distinct += t.packed[k] == <uint64_t>-1
-                t.packed[k] = value  # a later line with the same pair takes the place of the earlier one
+                t.packed[k] = (pair << RANK_BITS) | <uint64_t>rank  # a later line with the same pair takes the place of the earlier one
             else:
                 pair = (left << 32) | right
-                k = pair_hash(pair) & t.mask
+                k = pair_hash(t, pair) & t.mask
                 while t.wide[k].rank != NO_RANK and t.wide[k].pair != pair:
                     k = (k + 1) & t.mask
                 self.distinct += t.wide[k].rank == NO_RANK
