@@ -577,7 +577,7 @@ def _without_leading_repeats(body: Node) -> Node:
     alt_reduce_in_look_behind)."""
     if isinstance(body, Alternatives):
         return Alternatives(tuple(map(_without_leading_repeats, body.branches)))
-    items = list(body.items) if isinstance(body, Sequence) else [body]
+    items: list[Node] = list(body.items) if isinstance(body, Sequence) else [body]
     for i, item in enumerate(items):
         if not (isinstance(item, Repeat) and isinstance(item.body, Set | Literal)):
             break

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import tokenizers as reference
-from hftok._core.normalizers import NormalizerProgram
-from hftok._core.pre_tokenizers import PreTokenizerProgram
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from hftok._core import pretokenized
+from hftok._core.normalizers import NormalizerProgram
+from hftok._core.pre_tokenizers import PreTokenizerProgram
 
 ATOMS = [
     *"aAbzZ019 .,!?_-'\"", "\t", "\n", "\r", "\r\n", "\x00", "\x01", "\x7f", "\x85", "\xa0", "é", "É", "e\u0301",
@@ -20,7 +20,8 @@ ATOMS = [
     "文", "字", "日", "の", "ア", "ー", "가", "각", "\u1100", "\u1161", "\u11a8", "\u200b", "\u200d", "\u200e",
     "\ufeff", "\ufffd", "▁", "😀", "👨\u200d👩\u200d👧", "🇩🇪", "\u2028", "\u3000", "\u1680", "۱", "１", "½", "²",
     "Ⅷ", "ا", "ء", "\u0653", "ש", "\u05b8", "क", "\u093f", "\u0915\u094d\u0937", "\u0344", "\u1e9b\u0323", "\ufdfa",
-    "\u0f73", "\U0001d15e", "\u0958", "\u09dc", "\u0344\u0345", "can't", "the ", "１２", "a\u0315\u0300\u05ae\u0062", "©\u200d☺",
+    "\u0f73", "\U0001d15e", "\u0958", "\u09dc", "\u0344\u0345", "can't", "the ", "１２", "a\u0315\u0300\u05ae\u0062",
+    "©\u200d☺",
 ]  # fmt: skip
 
 EVERYTHING = [cp for cp in range(0x110000) if not 0xD800 <= cp < 0xE000]

@@ -1,0 +1,9 @@
+from typing import Literal
+
+class Pattern:
+    kind: str
+    pattern: str
+    def __init__(self, kind: Literal["String", "Regex"], pattern: str) -> None: ...
+    def find_matches(self, text: str) -> list[tuple[tuple[int, int], bool]]: ...
+
+def check_regex(pattern: str) -> None: ...
