@@ -1,8 +1,8 @@
 """Methods of transformers' tokenizers besides calls, for the arguments that they mostly get.
 
 Each does what transformers' own method does; whatever is not of the simple form (tensors, nested or odd values, options
-that change the text) goes to that method. Which methods of a class are replaced is in `REPLACED`: those where the class has
-transformers' common version, of the method and of all that it stands for.
+that change the text) goes to that method. Which methods of a class are replaced is in `REPLACED`: those where the class
+has transformers' common version, of the method and of all that it stands for.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def test_stubs_tell_the_truth(path):
             for item in node.body:
                 if isinstance(item, ast.FunctionDef) and item.name != "__getattr__":  # which promises any attribute
                     assert hasattr(kind, item.name), f"{name}.{node.name}.{item.name}"
-                elif isinstance(item, ast.AnnAssign) and kind.__dictoffset__ == 0:  # no attributes but those of its type
+                elif isinstance(item, ast.AnnAssign) and kind.__dictoffset__ == 0:  # attributes of the type alone
                     assert isinstance(item.target, ast.Name)
                     assert hasattr(kind, item.target.id), f"{name}.{node.name}.{item.target.id}"
 
