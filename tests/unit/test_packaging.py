@@ -100,6 +100,8 @@ def test_stubs_tell_the_truth(path):
     name = ".".join(("hftok", *path.relative_to(PACKAGE).with_suffix("").parts))
     module = importlib.import_module(name)
     for node in ast.parse(path.read_text()).body:
+        if getattr(node, "name", "").startswith("_"):  # of the stub itself
+            continue
         if isinstance(node, ast.FunctionDef):
             assert callable(getattr(module, node.name)), f"{name}.{node.name}"
         elif isinstance(node, ast.ClassDef):
