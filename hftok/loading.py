@@ -45,14 +45,14 @@ def parts_of(source: Any) -> TokenizerParts:
             text = to_str()
         except Exception as error:
             raise UnsupportedTokenizerError(
-                f"this {type(source).__name__} has a component that cannot be written out ({error}), so it cannot be copied: "
-                "build the tokenizer with hftok's own components",
+                f"this {type(source).__name__} has a component that cannot be written out ({error}), so it cannot be "
+                "copied: build the tokenizer with hftok's own components",
                 "custom component",
             ) from error
         return _of_object(text)
     raise TypeError(
-        f"a Tokenizer cannot be made from a {type(source).__name__}: give a model, a path, the text of a tokenizer.json, a Hub "
-        "id, or a tokenizer object"
+        f"a Tokenizer cannot be made from a {type(source).__name__}: give a model, a path, the text of a "
+        "tokenizer.json, a Hub id, or a tokenizer object"
     )
 
 
@@ -164,6 +164,7 @@ def hub_file(identifier: str, filename: str, revision: str = "main", token: str 
         from huggingface_hub import hf_hub_download
     except ImportError:
         raise ImportError(
-            f"{identifier!r} is no file or folder here; to load it from the Hub install huggingface_hub (pip install hftok[hub])"
+            f"{identifier!r} is no file or folder here; to load it from the Hub install huggingface_hub "
+            "(pip install hftok[hub])"
         ) from None
     return hf_hub_download(identifier, filename, revision=revision, token=token)

@@ -100,14 +100,17 @@ def test_stubs_tell_the_truth(path):
     name = ".".join(("hftok", *path.relative_to(PACKAGE).with_suffix("").parts))
     module = importlib.import_module(name)
     for node in ast.parse(path.read_text()).body:
+        if getattr(node, "name", "").startswith("_"):  # of the stub itself
+            continue
         if isinstance(node, ast.FunctionDef):
             assert callable(getattr(module, node.name)), f"{name}.{node.name}"
         elif isinstance(node, ast.ClassDef):
             kind = getattr(module, node.name)
             for item in node.body:
-                if isinstance(item, ast.FunctionDef):
+                if isinstance(item, ast.FunctionDef) and item.name != "__getattr__":  # which promises any attribute
                     assert hasattr(kind, item.name), f"{name}.{node.name}.{item.name}"
-                elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                elif isinstance(item, ast.AnnAssign) and kind.__dictoffset__ == 0:  # attributes of the type alone
+                    assert isinstance(item.target, ast.Name)
                     assert hasattr(kind, item.target.id), f"{name}.{node.name}.{item.target.id}"
 
 
