@@ -50,10 +50,15 @@ cdef class RankEncoder:
     cdef int64_t find_special(self, const uint8_t *text, int64_t size, int64_t *at, const uint8_t *chosen) noexcept nogil
     # Whether the text holds one of the chosen ones anywhere: the entry of the leftmost, or -1.
     cdef int64_t holds_special(self, const uint8_t *text, int64_t size, const uint8_t *chosen) noexcept nogil
+    # Where the pieces are: the end of the first one that begins at `at` or later, and its beginning in `start`; negative
+    # at the end. `last` is the end of the piece before, -1 at first.
+    cdef int64_t next_piece(
+        self, RankWorker *w, const uint8_t *text, int64_t size, int64_t at, int64_t last, int64_t *start) noexcept nogil
     # Append the tokens of a text without, and with, special tokens: RANK_OK or another RANK_*.
     cdef int ordinary(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
     cdef int encode(self, RankWorker *w, const uint8_t *text, int64_t size, const uint8_t *allowed) noexcept nogil
     # The same for one piece; `whole`: look it up before merging.
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil
+    cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
 
 cdef int rank_check(int error) except -1

@@ -316,11 +316,9 @@ cdef class RankEncoder:
 
     # -- pieces
 
-    cdef inline int64_t next_piece(
+    cdef int64_t next_piece(
         self, RankWorker *w, const uint8_t *text, int64_t size, int64_t at, int64_t last, int64_t *start
     ) noexcept nogil:
-        """Where the pieces are: the end of the first one that begins at `at` or later, and its beginning in `start`;
-        negative at the end. `last` is the end of the piece before, -1 at first."""
         return self.pattern.next(&w.matcher, text, size, at, last, start)
 
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil:
@@ -340,7 +338,7 @@ cdef class RankEncoder:
         w.last = count
         return RANK_OK
 
-    cdef inline int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil:
+    cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil:
         """`piece` through the cache."""
         cdef uint32_t hash
         cdef ht_key key

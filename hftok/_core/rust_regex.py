@@ -27,6 +27,7 @@ from hftok._core.regex_tree import (
     Anchor,
     Atomic,
     Empty,
+    Group,
     Literal,
     Look,
     Node,
@@ -92,6 +93,7 @@ def parse(pattern: str) -> Node:
         raise parser.error("end of string not reached")
     if _size(node) > MAX_SIZE:
         raise UnsupportedTokenizerError("a pattern of this size", "pat_str")
+    _check_loops(node)
     return node
 
 
@@ -106,7 +108,46 @@ def _size(node: Node) -> int:
         if isinstance(node.body, Set):
             return 1
         return _size(node.body) * max(node.low, 1 if node.high == INFINITE else node.high, 1)
-    return _size(node.body) if isinstance(node, Atomic | Look) else 1
+    return _size(node.body) if isinstance(node, Atomic | Group | Look) else 1
+
+
+def _nullable(node: Node) -> bool:
+    """Whether a node can match nothing."""
+    if isinstance(node, Sequence):
+        return all(map(_nullable, node.items))
+    if isinstance(node, Alternatives):
+        return any(map(_nullable, node.branches))
+    if isinstance(node, Repeat):
+        return node.low == 0 or _nullable(node.body)
+    if isinstance(node, Group | Atomic):
+        return _nullable(node.body)
+    return not isinstance(node, Set | Literal)
+
+
+def _nothing_last(node: Node) -> bool:
+    """Whether matching nothing is a node's last choice."""
+    if isinstance(node, Sequence):
+        return all(map(_nothing_last, node.items))
+    if isinstance(node, Alternatives):
+        return not any(map(_nullable, node.branches[:-1])) and _nothing_last(node.branches[-1])
+    if isinstance(node, Repeat):
+        return node.greedy and (not _nullable(node.body) or _nothing_last(node.body))
+    if isinstance(node, Group | Atomic):
+        return _nothing_last(node.body)
+    return True
+
+
+def _check_loops(node: Node) -> None:
+    """Refuse loops in which a turn that matches nothing comes before one that matches something. A backtracking engine
+    leaves such a loop there; the automata of the crate regex, to which fancy-regex leaves patterns that need no
+    backtracking, go on."""
+    if isinstance(node, Repeat) and node.high == INFINITE and _nullable(node.body) and not _nothing_last(node.body):
+        _unsupported("a loop whose body prefers to match nothing")
+    if isinstance(node, Sequence | Alternatives):
+        for child in node.items if isinstance(node, Sequence) else node.branches:
+            _check_loops(child)
+    elif isinstance(node, Repeat | Group | Atomic | Look):
+        _check_loops(node.body)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -331,6 +372,7 @@ class _Parser:
         self.text = pattern
         self.at = 0
         self.repeatable = False  # the last atom: not a look-around, nor nothing
+        self.looks: list[Node] = []  # look-arounds that the pattern spells out, unlike those that stand for assertions
         self.flags = {"i": False, "m": False, "R": False, "s": False, "U": False, "x": False}
 
     def error(self, reason: str) -> RustRegexError:
@@ -532,8 +574,11 @@ class _Parser:
         self.repeatable = look is None
         if look is not None:
             ahead, negative = look
-            return Look(body, ahead, negative)
-        return Atomic(body) if atomic else body
+            self.looks.append(Look(body, ahead, negative))
+            return self.looks[-1]
+        if atomic:
+            return Atomic(body)
+        return Group(body, 0) if isinstance(body, Look) else body
 
     def options(self, depth: int) -> Node:
         """`(?flags)`, which hold from here on, and `(?flags:...)`."""
@@ -566,7 +611,7 @@ class _Parser:
                     raise self.error("expected close paren")
                 self.flags = before
                 # These parentheses leave no trace: of a look-around alone, or of nothing, there is still no repeat.
-                self.repeatable = not isinstance(body, Empty) and (self.repeatable or not isinstance(body, Look))
+                self.repeatable = not isinstance(body, Empty) and not any(body is look for look in self.looks)
                 return body
             else:
                 raise self.error(f"Unknown group flag: (?{self.text[start : self.at + 1]}")
