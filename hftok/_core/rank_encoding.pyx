@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -113,6 +114,7 @@ cdef object sequence_of(object tokens):
     return list(tokens)
 
 
+@cython.auto_pickle(False)
 cdef class RankEncoding:
     def __cinit__(self, *args, **kwargs):
         self.entry_of = NULL

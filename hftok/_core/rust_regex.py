@@ -74,10 +74,6 @@ CATEGORIES = frozenset(
 NOT_HERE = frozenset(["xdigit", "incb", "newline", "posixpunct", "unknown", "zzzz", "surrogate", "graph", "print", "word"])
 
 
-class RustRegexError(ValueError):
-    """A pattern that the Rust crates reject; tiktoken raises a plain ValueError."""
-
-
 def parse(pattern: str) -> Node:
     """The tree of `pattern`.
 
@@ -188,7 +184,7 @@ def unicode_property(name: str) -> Ranges:
     if name == "inherited":
         ranges_or_none = property_ranges(name)
     if ranges_or_none is None:
-        raise RustRegexError(f"there is no Unicode property named {name!r}")
+        raise ValueError(f"there is no Unicode property named {name!r}")
     return ranges_or_none
 
 
@@ -196,12 +192,12 @@ def _valued(key: str, value: str) -> Ranges:
     if key in ("gc", "generalcategory"):
         ranges = property_ranges(value)
         if ranges is None or all(ranges != property_ranges(category) for category in CATEGORIES):
-            raise RustRegexError(f"there is no general category named {value!r}")
+            raise ValueError(f"there is no general category named {value!r}")
         return ranges
     if key in ("sc", "script"):
         ranges = property_ranges(value)
         if ranges is None or value in NOT_HERE or any(ranges == property_ranges(category) for category in CATEGORIES):
-            raise RustRegexError(f"there is no script named {value!r}")
+            raise ValueError(f"there is no script named {value!r}")
         return ranges
     _unsupported(f"the property \\p{{{key}=...}}")
 
@@ -229,7 +225,7 @@ class _Class:
             ranges = ((item, item),) if isinstance(item, int) else item
             ranges = self.fold(ranges)
         if self.at != len(self.text):
-            raise RustRegexError(f"{self.text!r} is not a single character class")
+            raise ValueError(f"{self.text!r} is not a single character class")
         return ranges
 
     def bracket(self) -> Ranges:
@@ -248,7 +244,7 @@ class _Class:
         while True:
             c = self.peek()
             if not c:
-                raise RustRegexError("a character class is not closed")
+                raise ValueError("a character class is not closed")
             if c == "]":
                 self.at += 1
                 break
@@ -290,23 +286,23 @@ class _Class:
     def range(self) -> Ranges:
         first = self.item()
         if not self.peek():
-            raise RustRegexError("a character class is not closed")
+            raise ValueError("a character class is not closed")
         if self.peek() != "-" or self.peek(1) in ("]", "-"):
             return ((first, first),) if isinstance(first, int) else first
         self.at += 1
         if not self.peek():
-            raise RustRegexError("a character class is not closed")
+            raise ValueError("a character class is not closed")
         last = self.item()
         if not isinstance(first, int) or not isinstance(last, int):
-            raise RustRegexError("a range in a character class must have single characters at both ends")
+            raise ValueError("a range in a character class must have single characters at both ends")
         if first > last:
-            raise RustRegexError(f"the range {chr(first)}-{chr(last)} in a character class is empty")
+            raise ValueError(f"the range {chr(first)}-{chr(last)} in a character class is empty")
         return ((first, last),)
 
     def item(self) -> int | Ranges:
         c = self.peek()
         if not c:
-            raise RustRegexError("a character class is not closed")
+            raise ValueError("a character class is not closed")
         self.at += 1
         if c != "\\":
             return ord(c)
@@ -318,7 +314,7 @@ class _Class:
             if self.peek() != "{":
                 name = self.peek()
                 if not name or name == "\\":
-                    raise RustRegexError("\\p without a name")
+                    raise ValueError("\\p without a name")
                 self.at += 1
             else:
                 end = self.text.find("}", self.at)
@@ -375,9 +371,9 @@ class _Parser:
         self.looks: list[Node] = []  # look-arounds that the pattern spells out, unlike those that stand for assertions
         self.flags = {"i": False, "m": False, "R": False, "s": False, "U": False, "x": False}
 
-    def error(self, reason: str) -> RustRegexError:
+    def error(self, reason: str) -> ValueError:
         position = len(self.text[: self.at].encode("utf-8", "surrogatepass"))
-        return RustRegexError(f"Parsing error at position {position}: {reason}")
+        return ValueError(f"Parsing error at position {position}: {reason}")
 
     def more(self) -> bool:
         return self.at < len(self.text)
@@ -508,7 +504,7 @@ class _Parser:
         greedy ^= self.flags["U"]
         possessive = self.accept("+")
         if high != INFINITE and low > high:
-            raise RustRegexError(f"the repetition {{{low},{high}}} has its limits in the wrong order")
+            raise ValueError(f"the repetition {{{low},{high}}} has its limits in the wrong order")
         if max(low, high) > MAX_REPEAT:
             _unsupported(f"a repetition of more than {MAX_REPEAT} times")
         repeated: Node = Repeat(node, low, high, greedy)
@@ -578,7 +574,7 @@ class _Parser:
             return self.looks[-1]
         if atomic:
             return Atomic(body)
-        return Group(body, 0) if isinstance(body, Look) else body
+        return Group(body, 0) if isinstance(body, Look | Empty) else body
 
     def options(self, depth: int) -> Node:
         """`(?flags)`, which hold from here on, and `(?flags:...)`."""

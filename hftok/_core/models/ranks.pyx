@@ -11,6 +11,9 @@ all the same and is an error only where it is left over; a token of rank 2**32 -
 It leaves to others: where pieces begin (`rank_bpe`), special tokens, caches.
 """
 import operator
+import os
+
+import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -19,13 +22,11 @@ from libc.string cimport memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 
 from hftok._core.models.merges cimport (
-    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, WideSlot, merge_symbols, pair_hash,
+    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, WideSlot, merge_symbols, pair_hash, pair_rank,
 )
 from hftok._core.models.vocab_map cimport (
     VocabTable, buffer_reserve, bytes_differ, hash_bytes, vocab_entry,
 )
-
-import os
 
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
@@ -229,6 +230,43 @@ cdef class RankTable:
     cdef bytes token(self, int64_t entry):
         cdef VocabTable *t = &self.r.tokens
         return (<char *>t.text.data)[t.offsets[entry]:t.offsets[entry + 1]]
+
+    def last_merges(self):
+        """For each token, in the order of ranks, the entries of the two tokens that are left when its bytes have been merged
+        by all lower ranks: an int64 array of shape (n, 2), -1 where it is a single byte or more than two are left."""
+        cdef VocabTable *t = &self.r.tokens
+        cdef int64_t i, k, n, size, best
+        cdef uint32_t rank, lowest
+        cdef int64_t[:, ::1] out = np.full((t.size, 2), -1, dtype=np.int64)
+        cdef uint32_t *row = <uint32_t *>malloc(<size_t>(t.longest + 1) * sizeof(uint32_t))
+        if row == NULL:
+            raise MemoryError("out of memory while merging tokens")
+        with nogil:
+            for i in range(t.size):
+                size = t.offsets[i + 1] - t.offsets[i]
+                for k in range(size):
+                    row[k] = self.r.bytes[t.text.data[t.offsets[i] + k]]
+                n = size
+                while n > 2:
+                    lowest = NO_RANK
+                    best = -1
+                    for k in range(n - 1):
+                        rank = pair_rank(&self.r.pairs, row[k], row[k + 1])
+                        if rank < lowest:
+                            lowest = rank
+                            best = k
+                    if best < 0 or lowest >= <uint64_t>i:
+                        break
+                    row[best] = lowest
+                    n -= 1
+                    for k in range(best + 1, n):
+                        row[k] = row[k + 1]
+                # Two that could still be merged by a lower rank cannot: they are the token itself.
+                if n == 2 and size >= 2:
+                    out[i, 0] = row[0]
+                    out[i, 1] = row[1]
+        free(row)
+        return np.asarray(out)
 
     def tokens(self):
         """Every token, in the order of ranks."""
