@@ -932,6 +932,27 @@ class Tokenizer:
 
         return wrap(self, **kwargs)
 
+    def as_tiktoken(self, name: str | None = None) -> Encoding:
+        """A tiktoken Encoding (see `hftok.tiktoken`) with this tokenizer's ids. All added tokens become special tokens.
+
+        Args:
+            name: the Encoding's name; by default "tokenizer".
+
+        Raises:
+            UnsupportedTokenizerError: an Encoding cannot say what this tokenizer does. It needs a byte-level BPE whose
+                merges are in the order of ids, and a pre-tokenizer that is one pattern; no normalizer.
+
+        >>> from hftok import Tokenizer, models, pre_tokenizers
+        >>> vocab = {c: i for i, c in enumerate(pre_tokenizers.ByteLevel.alphabet())} | {"hi": 256}
+        >>> tok = Tokenizer(models.BPE(vocab, [("h", "i")]))
+        >>> tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        >>> tok.as_tiktoken().encode("hi you")
+        [256, 32, 121, 111, 117]
+        """
+        from hftok.tiktoken.conversion import as_tiktoken
+
+        return as_tiktoken(self, name)
+
 
 def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[AddedToken]:
     if not isinstance(tokens, list):
