@@ -94,6 +94,12 @@ cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right
             return t.wide[k].rank
         k = (k + 1) & t.mask
 
+# Room for so many pairs, empty; packed where ids and ranks fit their bits.
+cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1
+# Set the rank of a pair; whether the pair is new. No more pairs than reserved.
+cdef bint pair_table_put(PairTable *t, uint64_t left, uint64_t right, uint32_t rank) noexcept nogil
+cdef void pair_table_free(PairTable *t) noexcept nogil
+
 # What one thread needs to merge: arrays that grow with the longest row seen.
 cdef struct MergeScratch:
     int64_t *next            # index of the symbol to the right, or -1

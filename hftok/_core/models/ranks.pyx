@@ -22,7 +22,8 @@ from libc.string cimport memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 
 from hftok._core.models.merges cimport (
-    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, WideSlot, merge_symbols, pair_hash, pair_rank,
+    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, merge_symbols, pair_rank, pair_table_free, pair_table_put,
+    pair_table_reserve,
 )
 from hftok._core.models.vocab_map cimport (
     VocabTable, buffer_reserve, bytes_differ, hash_bytes, vocab_entry,
@@ -77,8 +78,7 @@ cdef class RankTable:
         free(self.r.tokens.offsets)
         free(self.r.tokens.ids)
         free(self.r.tokens.slots)
-        free(self.r.pairs.packed)
-        free(self.r.pairs.wide)
+        pair_table_free(&self.r.pairs)
         free(self.r.pairs.merged)
 
     def __init__(self, dict ranks not None):
@@ -161,7 +161,6 @@ cdef class RankTable:
         cdef const uint8_t *p
         cdef uint32_t *rows = NULL
         cdef uint32_t *more
-        cdef uint64_t slots = 16, k, pair
         cdef int b
         cdef bint packed = v.size + 256 < (1 << ID_BITS) - 1 and v.size < (1 << RANK_BITS) - 1
         for b in range(256):
@@ -192,38 +191,17 @@ cdef class RankTable:
                     rows[3 * count + 1] = <uint32_t>right
                     rows[3 * count + 2] = <uint32_t>i
                     count += 1
-        while slots < <uint64_t>count * 2:
-            slots *= 2
-        r.pairs.mask = slots - 1
         r.pairs.ranks = v.size
         # Tokens differ as strings and as numbers, and a merge makes a longer one: what `merges` asks for.
         r.pairs.scannable = v.size < SMALL_RANK_LIMIT
-        if packed:
-            r.pairs.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
-        else:
-            r.pairs.wide = <WideSlot *>malloc(<size_t>slots * sizeof(WideSlot))
-        if r.pairs.packed == NULL and r.pairs.wide == NULL:
+        try:
+            pair_table_reserve(&r.pairs, count, packed)
+        except MemoryError:
             free(rows)
-            raise MemoryError("out of memory while reading the ranks")
+            raise
         with nogil:
-            if packed:
-                memset(r.pairs.packed, 0xFF, <size_t>slots * sizeof(uint64_t))
-            else:
-                memset(r.pairs.wide, 0xFF, <size_t>slots * sizeof(WideSlot))
             for i in range(count):
-                if packed:
-                    pair = (<uint64_t>rows[3 * i] << ID_BITS) | rows[3 * i + 1]
-                    k = pair_hash(pair) & r.pairs.mask
-                    while r.pairs.packed[k] != <uint64_t>-1:
-                        k = (k + 1) & r.pairs.mask
-                    r.pairs.packed[k] = (pair << RANK_BITS) | rows[3 * i + 2]
-                else:
-                    pair = (<uint64_t>rows[3 * i] << 32) | rows[3 * i + 1]
-                    k = pair_hash(pair) & r.pairs.mask
-                    while r.pairs.wide[k].rank != NO_RANK:
-                        k = (k + 1) & r.pairs.mask
-                    r.pairs.wide[k].pair = pair
-                    r.pairs.wide[k].rank = rows[3 * i + 2]
+                pair_table_put(&r.pairs, rows[3 * i], rows[3 * i + 1], rows[3 * i + 2])
         free(rows)
         return 0
 
