@@ -20,11 +20,11 @@ def _o200k(numbers: str, contractions: str, tail: str, minus: str = "", first: s
     )
 
 
-def _split(pattern: str) -> tuple:
+def _split(pattern: str) -> tuple[object, ...]:
     return ("Split", "Regex", pattern, "isolated", False)
 
 
-def _then_bytes(*patterns: str) -> tuple:
+def _then_bytes(*patterns: str) -> tuple[object, ...]:
     return ("Sequence", (*map(_split, patterns), ("ByteLevel", False, True, False)))
 
 
