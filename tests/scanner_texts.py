@@ -1,7 +1,8 @@
 """Texts that are hard for the scanners of regular expressions, and what the installed reference makes of a text.
 
-The scanners take 64 bytes at a time, so most texts are made of short pieces in which something is decided by what comes much
-later or came much earlier: white space, numbers, contractions, newlines behind other characters, cased and caseless letters.
+The scanners take 64 bytes at a time, so most texts are made of short pieces in which something is decided by what
+comes much later or came much earlier: white space, numbers, contractions, newlines behind other characters, cased and
+caseless letters.
 """
 
 from __future__ import annotations
@@ -15,27 +16,32 @@ from tokenizers import Regex, pre_tokenizers
 
 from hftok._core.scanners.recognise import FAMILIES
 
-BLANKS = ["", " ", "  ", "   ", "\t", "\n", "\r\n", "\n\n", " \n", "\n ", " \n ", "\u3000", "\u00a0", "\u2028", "\u0085", "\x0b"]
-QUOTES = ["'", "'s", "'S", "'t", "'re", "'RE", "'Ve", "'ll", "'lL", "'m", "'d", "'\u017f", "'l", "'r", "''s", "'se", "\u2019s"]
-LETTERS = ["a", "b", "Z", "aB", "AB", "ab", "é", "É", "ß", "ǅ", "ʰ", "ª", "中", "中文", "の", "カ", "한", "ا", "א", "ж", "Ж", "𐐀", "𐐨", "ı"]
-MARKS = ["\u0301", "\u0301\u0302", "\u0e31", "\u20dd", "\u093e", "\ufe0f", "\U000e0100"]
-NUMBERS = ["1", "12", "123", "1234", "12345678", "²", "½", "٣", "١٢", "Ⅷ", "〇", "㊀", "四", "𝟙", "①"]
-OTHERS = [
-    ".", ",", "!", "?!", "...", "/", "//", "-", "_", "(", ")", "|", "€", "😀", "👨\u200d👩", "\u200b", "\x00", "\x7f", "“", "。", "、",
-    "\ufffd", "\U0010ffff", "\ue000", "々", "〆", "゛", "・", "।", "،", "۔", "…", "<|endoftext|>", "$", "+", "`", "~", "^", "[", "]", "\\",
-    "/\n", "\n/", "./\r", "\u0378",
-]  # fmt: skip
+
+def pieces(text: str, separator: str = "|") -> list[str]:
+    return text.split(separator)
+
+
+BLANKS = pieces("| |  |   |\t|\n|\r\n|\n\n| \n|\n | \n |\u3000|\u00a0|\u2028|\u0085|\x0b")
+QUOTES = pieces("'|'s|'S|'t|'re|'RE|'Ve|'ll|'lL|'m|'d|'\u017f|'l|'r|''s|'se|\u2019s")
+LETTERS = pieces("a|b|Z|aB|AB|ab|é|É|ß|ǅ|ʰ|ª|中|中文|の|カ|한|ا|א|ж|Ж|𐐀|𐐨|ı")
+MARKS = pieces("\u0301|\u0301\u0302|\u0e31|\u20dd|\u093e|\ufe0f|\U000e0100")
+NUMBERS = pieces("1|12|123|1234|12345678|²|½|٣|١٢|Ⅷ|〇|㊀|四|𝟙|①")
+OTHERS = pieces(
+    ".@,@!@?!@...@/@//@-@_@(@)@|@€@😀@👨\u200d👩@\u200b@\x00@\x7f@“@。@、@\ufffd@\U0010ffff@\ue000@々@〆@゛@・@।@،@۔"
+    "@…@<|endoftext|>@$@+@`@~@^@[@]@\\@/\n@\n/@./\r@\u0378",
+    "@",
+)
 POOLS = {
-    "blanks": BLANKS + ["a", "Z", ".", "1", "中", "\u0301"],
-    "quotes": QUOTES + ["a", "s", "T", " ", ".", "1", "\n", "é", "中"],
-    "cases": LETTERS + MARKS + ["a", "A", "bB", "Bb", "aA", "中", "ʰ", "'s", "'LL", " ", ".", "/"],
-    "marks": MARKS + [".", "/", "\n", " ", "a", "A", "1", "😀", "中", "!", "-"],
-    "numbers": NUMBERS + ["1", "2", "33", " ", ".", "a", "\n"],
+    "blanks": [*BLANKS, "a", "Z", ".", "1", "中", "\u0301"],
+    "quotes": [*QUOTES, "a", "s", "T", " ", ".", "1", "\n", "é", "中"],
+    "cases": [*LETTERS, *MARKS, "a", "A", "bB", "Bb", "aA", "中", "ʰ", "'s", "'LL", " ", ".", "/"],
+    "marks": [*MARKS, ".", "/", "\n", " ", "a", "A", "1", "😀", "中", "!", "-"],
+    "numbers": [*NUMBERS, "1", "2", "33", " ", ".", "a", "\n"],
     "newlines": ["\n", "\r", "\r\n", "/", "//", ".", "!", " ", "  ", "\t", "a", "1", "\u3000", "\u0301", "中"],
-    "all": BLANKS + QUOTES + LETTERS + MARKS + NUMBERS + OTHERS,
+    "all": [*BLANKS, *QUOTES, *LETTERS, *MARKS, *NUMBERS, *OTHERS],
     "ascii": [chr(i) for i in range(128)],
 }
-LONG = [" ", "\n", "a", "A", "1", ".", "/", "'", "中", "\u0301", "é", "\u3000", "²", "aB", "' ", "'s", ".\n", " \n", "12 ", "😀", "ʰ", "の"]
+LONG = pieces(" |\n|a|A|1|.|/|'|中|\u0301|é|\u3000|²|aB|' |'s|.\n| \n|12 |😀|ʰ|の")
 
 
 def random_text(rng: random.Random) -> str:
@@ -66,7 +72,8 @@ def _reference(spec: tuple[Any, ...]) -> Any:
     if kind == "Split":
         return pre_tokenizers.Split(Regex(arguments[1]), arguments[2], arguments[3])
     if kind == "ByteLevel":
-        return pre_tokenizers.ByteLevel(add_prefix_space=arguments[0], trim_offsets=arguments[1], use_regex=arguments[2])
+        prefix, trim, use_regex = arguments
+        return pre_tokenizers.ByteLevel(add_prefix_space=prefix, trim_offsets=trim, use_regex=use_regex)
     return getattr(pre_tokenizers, kind)(*arguments)
 
 
@@ -77,7 +84,7 @@ def reference_of(family: str) -> Any:
 
 
 def reference_boundaries(pre_tokenizer: Any, text: str) -> list[int]:
-    """The byte positions at which the pieces begin, which must make up the text. ByteLevel makes one character of each byte."""
+    """The byte positions at which the pieces begin, which must make up the text (ByteLevel: a character per byte)."""
     lengths = [len(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
     assert sum(lengths) == len(text.encode())
     return [0, *itertools.accumulate(lengths)][:-1]
