@@ -122,8 +122,9 @@ cdef class RankEncoding:
     def __dealloc__(self):
         free(self.entry_of)
 
-    def _set_up(self, mergeable_ranks, special_tokens, pat_str):
-        """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern."""
+    def _set_up(self, mergeable_ranks, special_tokens, pat_str, longest_first=False):
+        """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern. longest_first: of special
+        tokens that begin at the same place the longest is taken, and not the first of a hash table."""
         cdef RankTable table
         if not isinstance(pat_str, str):
             raise TypeError(f"'{type(pat_str).__name__}' object is not an instance of 'str'")
@@ -134,7 +135,8 @@ cdef class RankEncoding:
                 raise TypeError(f"'{type(name).__name__}' object is not an instance of 'str'")
         order = None
         if overlapping(specials):
-            order = {name: i for i, name in enumerate(table_order(specials))}
+            names = sorted(specials, key=len, reverse=True) if longest_first else table_order(specials)
+            order = {name: i for i, name in enumerate(names)}
         self.encoder = RankEncoder(table, RustPattern(pat_str), specials, order)
         self.special_entries = {name: i for i, name in enumerate(specials)}
         self.special_names = frozenset(specials)
