@@ -392,6 +392,6 @@ def test_normalizer_that_fails_at_the_end():
     tokenizer = hftok.Tokenizer(hftok.models.BPE())
     tokenizer.normalizer = hftok.normalizers.Normalizer.custom(Failing())
     token = hftok.AddedToken("[PAD]", normalized=True)
-    with pytest.raises(KeyError):
+    with pytest.raises(Exception, match="KeyError"):
         tokenizer.train_from_iterator(["low"], hftok.trainers.BpeTrainer(special_tokens=[token], show_progress=False))
     assert tokenizer.get_vocab() == {}

@@ -1,4 +1,4 @@
-"""The words that a pipeline feeds to its trainer: by every way through a text and any number of threads the reference's."""
+"""The words that a pipeline feeds to its trainer are the reference's, by every way through a text, with all threads."""
 
 from __future__ import annotations
 
