@@ -1,7 +1,8 @@
 """Build of the Cython core.
 
-Every ``.pyx`` below ``hftok/`` is one extension module. A name that ends in a CPU tier (``_avx2``, ``_avx512``, ``_neon``)
-is compiled for that tier and only on its architecture; the tier to run is chosen at import by ``hftok._core.cpu``.
+Every ``.pyx`` below ``hftok/`` is one extension module. A name that ends in a CPU tier (``_avx2``, ``_avx512``,
+``_neon``) is compiled for that tier and only on its architecture; the tier to run is chosen at import by
+``hftok._core.cpu``.
 
 Environment:
   HFTOK_OPENMP=0            build without OpenMP (serial, same output)
@@ -19,8 +20,6 @@ import sys
 import sysconfig
 import tempfile
 
-import numpy
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 ROOT = pathlib.Path(__file__).parent
@@ -64,6 +63,8 @@ def openmp_flags() -> tuple[list[str], list[str]]:
 
 
 def extensions() -> list[Extension]:
+    import numpy
+
     compile_args = ["/O2"] if MSVC else ["-O3", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable"]
     link_args: list[str] = []
     if not MSVC:
@@ -104,8 +105,14 @@ DIRECTIVES = {
     "freethreading_compatible": True,
 }
 
+# Commands that only describe or pack the sources need no C.
+PACKS = {"egg_info", "dist_info", "sdist", "clean"} & set(sys.argv)
+COMPILES = not PACKS or {"bdist_wheel", "build_ext"} & set(sys.argv)
+
 jobs = int(os.environ.get("HFTOK_JOBS") or os.cpu_count() or 1)
-setup(
-    ext_modules=cythonize(extensions(), nthreads=jobs, compiler_directives=DIRECTIVES, language_level=3),
-    options={"build_ext": {"parallel": jobs}},
-)
+modules = []
+if COMPILES:
+    from Cython.Build import cythonize
+
+    modules = cythonize(extensions(), nthreads=jobs, compiler_directives=DIRECTIVES, language_level=3)
+setup(ext_modules=modules, options={"build_ext": {"parallel": jobs}})

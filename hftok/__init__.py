@@ -1,6 +1,7 @@
 """Exact, fast drop-in for Hugging Face fast tokenizers, tiktoken and rustbpe.
 
-`import hftok as tokenizers` gives the names of the `tokenizers` package; `hftok.hf` stands in for transformers' tokenizers.
+`import hftok as tokenizers` gives the names of the `tokenizers` package; `hftok.hf` stands in for transformers'
+tokenizers.
 """
 
 from hftok import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
@@ -16,6 +17,18 @@ from hftok.implementations import (
     SentencePieceBPETokenizer,
     SentencePieceUnigramTokenizer,
 )
+from hftok.input_types import (
+    EncodeInput,
+    InputSequence,
+    OffsetReferential,
+    Offsets,
+    OffsetType,
+    PreTokenizedEncodeInput,
+    PreTokenizedInputSequence,
+    SplitDelimiterBehavior,
+    TextEncodeInput,
+    TextInputSequence,
+)
 from hftok.models import Token
 from hftok.patterns import Regex
 from hftok.sources import JsonlFileSource, TextFileSource
@@ -28,15 +41,25 @@ __all__ = [
     "BertWordPieceTokenizer",
     "ByteLevelBPETokenizer",
     "CharBPETokenizer",
+    "EncodeInput",
     "Encoding",
+    "InputSequence",
     "JsonlFileSource",
     "NormalizedString",
+    "OffsetReferential",
+    "OffsetType",
+    "Offsets",
+    "PreTokenizedEncodeInput",
+    "PreTokenizedInputSequence",
     "PreTokenizedString",
     "RaggedIds",
     "Regex",
     "SentencePieceBPETokenizer",
     "SentencePieceUnigramTokenizer",
+    "SplitDelimiterBehavior",
+    "TextEncodeInput",
     "TextFileSource",
+    "TextInputSequence",
     "Token",
     "Tokenizer",
     "UnsupportedTokenizerError",

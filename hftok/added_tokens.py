@@ -108,7 +108,7 @@ class AddedToken:
         given = self._flags["normalized"]
         return not self._special if given is None else given
 
-    def __getstate__(self) -> dict[str, Any]:  # type: ignore[override]
+    def __getstate__(self) -> dict[str, Any]:
         return {
             "content": self._content,
             "single_word": self.single_word,
@@ -203,14 +203,22 @@ def _hash_of(content: str) -> int:
     return -2 if signed == -1 else signed
 
 
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def special_tokens_argument(value: Any) -> tuple[AddedToken, ...]:
     """Special tokens as copies. As the reference does, an AddedToken that was passed becomes special itself."""
     if not isinstance(value, list):
         raise not_instance(value, "list")
     tokens = []
     for item in value:
-        if isinstance(item, str):
-            tokens.append(AddedToken._of(string(item), special=True)._copy())
+        if isinstance(item, str) and _is_text(item):
+            tokens.append(AddedToken._of(item, special=True)._copy())
         elif isinstance(item, AddedToken):
             item.special = True
             tokens.append(item._copy())

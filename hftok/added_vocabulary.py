@@ -1,8 +1,8 @@
 """The tokens added on top of a model's vocabulary: their ids, their flags, what they are matched with.
 
-Reference: AddedVocabulary (tokenizer/added_vocabulary.rs), quirks included: a token that is added again with other flags
-replaces the one under its id, but its old string still leads to the id; a token counts as special once any token of that
-string was; the normalized form of a token is fixed when it is added or when the normalizer is set, and is what
+Reference: AddedVocabulary (tokenizer/added_vocabulary.rs), quirks included: a token that is added again with other
+flags replaces the one under its id, but its old string still leads to the id; a token counts as special once any token
+of that string was; the normalized form of a token is fixed when it is added or when the normalizer is set, and is what
 `id_to_token` gives. An instance is never changed: `with_tokens` and `with_normalizer` give a new one, so that a failing
 normalizer leaves the tokenizer as it was and a running call keeps what it began with.
 """
@@ -40,8 +40,8 @@ class AddedVocabulary:
     ) -> tuple[AddedVocabulary, int]:
         """Add tokens: (the new vocabulary, how many were not empty and not there already with the same flags).
 
-        A token that the model or an earlier addition knows keeps that id; others get the next free one, which is one above
-        the greatest added id, but not below `size`, the model's.
+        A token that the model or an earlier addition knows keeps that id; others get the next free one, which is one
+        above the greatest added id, but not below `size`, the model's.
         """
         result = AddedVocabulary()
         ids = result.ids = dict(self.ids)
@@ -92,7 +92,7 @@ class AddedVocabulary:
         return result
 
     def string(self, id_: int) -> str | None:
-        """What an id stands for when decoding: the token's normalized form, if that differs; None if it is no added token."""
+        """What an id stands for when decoding: the token's normalized form, if that differs; None: no added token."""
         token = self.tokens.get(id_)
         return None if token is None else self._normalized.get(id_, token.content)
 
@@ -106,7 +106,7 @@ class AddedVocabulary:
         return self._special
 
     def patterns(self, encode_special_tokens: bool) -> tuple[list[Pattern], list[Pattern]]:
-        """What to look for in the raw and in the normalized text: (pattern, id, single_word, lstrip, rstrip, refused)."""
+        """What to look for in the raw and the normalized text: (pattern, id, single_word, lstrip, rstrip, refused)."""
         raw: list[Pattern] = []
         normalized: list[Pattern] = []
         for id_, token in self.tokens.items():

@@ -270,7 +270,7 @@ class Component:
         """The description that a JSON value of this family stands for; raises FormError."""
         raise NotImplementedError
 
-    def __getstate__(self) -> bytes:  # type: ignore[override]
+    def __getstate__(self) -> bytes:
         try:
             return dumps(to_json(self._description().tree())).encode()
         except Unserializable as error:

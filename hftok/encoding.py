@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -104,7 +105,7 @@ class RaggedIds:
         """Rows as lists of int."""
         flat = self.ids.tolist()
         ends = self.row_offsets.tolist()
-        return [flat[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return [flat[a:b] for a, b in pairwise(ends)]
 
     def to_numpy(self) -> list[npt.NDArray[np.uint32]]:
         """Rows as arrays (views)."""

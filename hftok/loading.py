@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.serialization import TokenizerParts, load, load_file
@@ -27,7 +29,7 @@ def parts_of(source: Any) -> TokenizerParts:
     from hftok.tokenizer import Tokenizer
 
     if isinstance(source, Tokenizer):
-        return load(source.to_str())
+        return _of_object(source.to_str())
     if isinstance(source, (bytes, bytearray)):
         return load(bytes(source))
     if isinstance(source, (str, os.PathLike)):
@@ -36,22 +38,32 @@ def parts_of(source: Any) -> TokenizerParts:
         return load(source)
     backend = getattr(source, "_tokenizer", None) or getattr(source, "backend_tokenizer", None) or source
     if isinstance(backend, Tokenizer):
-        return load(backend.to_str())
+        return _of_object(backend.to_str())
     to_str = getattr(backend, "to_str", None)
     if callable(to_str):
         try:
             text = to_str()
         except Exception as error:
             raise UnsupportedTokenizerError(
-                f"this {type(source).__name__} has a component that cannot be written out ({error}), so it cannot be copied: "
-                "build the tokenizer with hftok's own components",
+                f"this {type(source).__name__} has a component that cannot be written out ({error}), so it cannot be "
+                "copied: build the tokenizer with hftok's own components",
                 "custom component",
             ) from error
-        return load(text)
+        return _of_object(text)
     raise TypeError(
-        f"a Tokenizer cannot be made from a {type(source).__name__}: give a model, a path, the text of a tokenizer.json, a Hub "
-        "id, or a tokenizer object"
+        f"a Tokenizer cannot be made from a {type(source).__name__}: give a model, a path, the text of a "
+        "tokenizer.json, a Hub id, or a tokenizer object"
     )
+
+
+def _of_object(text: str) -> TokenizerParts:
+    """The parts of an object that has just been written out.
+
+    A tokenizer.json is read as the reference reads it, whose numbers may be off by the last bit (serde_json without its
+    feature float_roundtrip). An object is what it is: its scores are read exactly.
+    """
+    parts: dict[str, Any] = orjson.loads(text)
+    return load(parts)
 
 
 def _copy_state(tokenizer: Tokenizer, source: Any) -> None:
@@ -152,6 +164,7 @@ def hub_file(identifier: str, filename: str, revision: str = "main", token: str 
         from huggingface_hub import hf_hub_download
     except ImportError:
         raise ImportError(
-            f"{identifier!r} is no file or folder here; to load it from the Hub install huggingface_hub (pip install hftok[hub])"
+            f"{identifier!r} is no file or folder here; to load it from the Hub install huggingface_hub "
+            "(pip install hftok[hub])"
         ) from None
     return hf_hub_download(identifier, filename, revision=revision, token=token)

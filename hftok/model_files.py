@@ -8,7 +8,7 @@ from typing import Any
 from hftok._core.json_reader import JsonSyntaxError, loads
 from hftok._core.merge_ids import first_bad_id
 
-__all__ = ["ModelError", "os_error", "read_bpe_files", "read_merges", "read_vocab_json", "read_vocab_txt"]
+__all__ = ["BLANKS", "ModelError", "os_error", "read_bpe_files", "read_merges", "read_vocab_json", "read_vocab_txt"]
 
 Vocab = dict[str, int]
 Merges = list[tuple[str, str]]
@@ -19,7 +19,7 @@ class ModelError(Exception):
 
 
 # Rust's White_Space; Python's str.rstrip would take U+001C to U+001F too.
-_BLANKS = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+BLANKS = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def os_error(error: OSError) -> str:
@@ -85,4 +85,4 @@ def read_bpe_files(vocab: str, merges: str) -> tuple[Vocab, Merges]:
 
 
 def read_vocab_txt(path: str) -> Vocab:
-    return {line.rstrip(_BLANKS): number_ for number_, line in enumerate(_lines(_read_text(path)))}
+    return {line.rstrip(BLANKS): number_ for number_, line in enumerate(_lines(_read_text(path)))}

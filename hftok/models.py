@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from hftok._core.json_writer import Float32, dumps
 from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
+from hftok._core.models.bpe import BPEModel
+from hftok._core.models.unigram import UnigramModel
+from hftok._core.models.wordlevel import WordLevelModel
+from hftok._core.models.wordpiece import WordPieceModel
 from hftok._core.pretokenized import set_token_type
 from hftok.arguments import (
     boolean,
@@ -186,16 +190,21 @@ class Model(Component):
         description = self._description()
         cache: dict[int, str] | None = _REVERSED.get(description)
         if cache is None:
-            cache = {id_: token for token, id_ in self._vocab().items()}
+            cache = self._kind()._vocab_r_of(description.fields)
             _REVERSED.keep(description, cache)
         return cache
+
+    @classmethod
+    def _vocab_r_of(cls, fields: dict[str, Any]) -> dict[int, str]:
+        return {id_: token for token, id_ in cls._vocab_of(fields).items()}
 
     def _vocab_size(self) -> int:
         """The number of tokens (of pieces, for Unigram, where one may come twice)."""
         return len(self._vocab())
 
     def _update(self, **fields: Any) -> None:
-        """Sets fields of the description in one change, as training does. A BPE takes `vocab` and `merges` (pairs)."""
+        """Sets fields of the description in one change, as training does. A BPE takes `vocab` with `merges` (pairs, or
+        MergeIds)."""
         cell = self._cell()
         cell.set(self._kind()._updated(cell.description, fields))
 
@@ -335,13 +344,12 @@ class BPE(Model):
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
         if "vocab" not in fields:
             return description.replace(**fields)
-        merges = list(fields.pop("merges"))
+        merges = fields.pop("merges")
+        merges = merges if isinstance(merges, MergeIds) else list(merges)
         return Description(BPE, bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.bpe import BPEModel
-
         return BPEModel(
             fields["vocab"],
             fields["merges"].rows,
@@ -449,6 +457,10 @@ class Unigram(Model):
             cached.update((piece[0], id_) for id_, piece in enumerate(fields["pieces"]))
         return cached
 
+    @classmethod
+    def _vocab_r_of(cls, fields: dict[str, Any]) -> dict[int, str]:
+        return {id_: piece[0] for id_, piece in enumerate(fields["pieces"])}  # a piece that comes twice has two ids
+
     def _vocab_size(self) -> int:
         return len(self._description().fields["pieces"])
 
@@ -460,8 +472,6 @@ class Unigram(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.unigram import UnigramModel
-
         return UnigramModel(
             fields["pieces"], fields["unk_id"], fields["byte_fallback"], fields["alpha"], fields["nbest_size"]
         )
@@ -528,8 +538,6 @@ class WordLevel(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.wordlevel import WordLevelModel
-
         return WordLevelModel(fields["vocab"], fields["unk_token"])
 
     def _files(self) -> list[tuple[str, str]]:
@@ -602,8 +610,6 @@ class WordPiece(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
-        from hftok._core.models.wordpiece import WordPieceModel
-
         return WordPieceModel(
             fields["vocab"],
             fields["unk_token"],

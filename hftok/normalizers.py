@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from hftok._core.normalizers import NormalizerProgram
 from hftok.arguments import boolean, sequence_of, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
 from hftok.json_forms import (
@@ -63,7 +64,7 @@ class Normalizer(Component):
 
     def normalize(self, normalized: Any) -> None:
         """Normalizes a `NormalizedString` in place; it keeps the alignment with the original text."""
-        self._compiled().normalize(normalized)
+        self._program(NormalizerProgram).normalize(normalized)
 
     def normalize_str(self, sequence: str) -> str:
         """Normalizes a text.
@@ -74,13 +75,8 @@ class Normalizer(Component):
         Returns:
             the normalized text.
         """
-        result: str = self._compiled().normalize_str(string(sequence))
+        result: str = self._program(NormalizerProgram).normalize_str(string(sequence))
         return result
-
-    def _compiled(self) -> Any:
-        from hftok._core.normalizers import NormalizerProgram
-
-        return self._program(NormalizerProgram)
 
     @classmethod
     def _read(cls, value: Any) -> Description:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from hftok._core.merge_ids import MergeIds
+from hftok._core.training.parity import ParityError, train
 from hftok.added_tokens import AddedToken, special_tokens_argument
 from hftok.arguments import (
     boolean,
@@ -19,6 +24,8 @@ from hftok.arguments import (
     string,
     uint64,
 )
+from hftok.model_files import BLANKS
+from hftok.models import BPE
 from hftok.representation import positional
 
 if TYPE_CHECKING:
@@ -156,6 +163,7 @@ class ParityBpeTrainer:
 
         Raises:
             ValueError: no language, or not as many development texts as languages.
+            RuntimeError: settings that do not fit each other.
         """
         from hftok.tokenizer import Tokenizer as PublicTokenizer
 
@@ -169,9 +177,20 @@ class ParityBpeTrainer:
                 f"dev_iterators length ({len(development)}) must match train_iterators length ({len(languages)})"
             )
         target = None if development else _ratio(ratio) or self._values["ratio"]
-        from hftok._core.training.parity import train
-
-        train(tokenizer, dict(self._values), languages, development, target)
+        training = [_word_counts(tokenizer, texts) for texts in languages]
+        checking = [_word_counts(tokenizer, texts) for texts in development or ()]
+        wanted = self._values["num_merges"]
+        with tqdm(total=wanted, desc="Compute merges", disable=not self._values["show_progress"]) as progress:
+            try:
+                vocab, rows = train(training, checking, target, self._values, progress.update)
+            except ParityError as error:
+                raise RuntimeError(f"Training error: {error}") from None
+        model = BPE()
+        model._update(vocab=vocab, merges=MergeIds(rows, vocab))
+        model.continuing_subword_prefix = self._values["continuing_subword_prefix"]
+        model.end_of_word_suffix = self._values["end_of_word_suffix"]
+        tokenizer.model = model
+        tokenizer.add_special_tokens(_copies(self._values["special_tokens"]))
 
     def __repr__(self) -> str:
         return (
@@ -193,6 +212,29 @@ class ParityBpeTrainer:
                 raise KeyError(name)
         made = ParityBpeTrainer(**{name: state[name] for name in _PARITY_STATE})
         self._values = made._values
+
+
+def _texts(iterable: Any) -> Iterator[str]:
+    for element in iterable:
+        if isinstance(element, str):
+            yield string(element)
+        else:
+            for text in element:
+                yield string(text)
+
+
+def _word_counts(tokenizer: Tokenizer, iterable: Any) -> dict[str, int]:
+    """The words of texts, as the tokenizer normalizes and splits them, each with how often it occurs."""
+    normalizer, pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    counts: Counter[str] = Counter()
+    for text in _texts(iterable):
+        if normalizer is not None:
+            text = normalizer.normalize_str(text)
+        if pre_tokenizer is not None:
+            counts.update(word for word, _ in pre_tokenizer.pre_tokenize_str(text) if word)
+        elif text.strip(BLANKS):
+            counts[text.strip(BLANKS)] += 1
+    return dict(counts)
 
 
 _PARITY_STATE = (

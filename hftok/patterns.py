@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from hftok._core.errors import RegexSyntaxError
+from hftok._core.patterns import Pattern as CompiledPattern
 from hftok.arguments import string
 from hftok.component import Attribute
 from hftok.json_forms import FormError, Reader, unit_variant, variant
@@ -48,13 +51,13 @@ class Regex:
         return self._pattern
 
 
+@lru_cache(maxsize=256)
 def check_regex(pattern: str) -> str:
-    """The pattern; an Exception that says what is wrong where it is not valid."""
+    """The pattern. An Exception where it is none, UnsupportedTokenizerError where it cannot be reproduced."""
     try:
-        from hftok._core.patterns import check_regex as check
-    except ImportError:
-        return pattern
-    check(pattern)
+        CompiledPattern("Regex", pattern)
+    except RegexSyntaxError as error:
+        raise Exception(str(error)) from None
     return pattern
 
 
@@ -68,14 +71,12 @@ def pattern_argument(value: Any) -> Pattern:
 
 
 def _read_regex(value: Any) -> str:
+    pattern = json_string(value)
     try:
-        return check_regex(json_string(value))
-    except FormError:
-        raise
-    except ValueError:
-        raise  # UnsupportedTokenizerError: valid, but not to be reproduced
-    except Exception as error:
+        CompiledPattern("Regex", pattern)
+    except RegexSyntaxError as error:
         raise FormError(str(error)) from None
+    return pattern
 
 
 def read_pattern(value: Any) -> Pattern:

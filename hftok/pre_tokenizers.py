@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from hftok._core.pre_tokenizers import PreTokenizerProgram
 from hftok.arguments import boolean, character, choice, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
 from hftok.json_forms import (
@@ -71,7 +72,7 @@ class PreTokenizer(Component):
 
     def pre_tokenize(self, pretok: Any) -> None:
         """Splits a `PreTokenizedString` in place; it keeps the alignment with the original text."""
-        self._compiled().pre_tokenize(pretok)
+        self._program(PreTokenizerProgram).pre_tokenize(pretok)
 
     def pre_tokenize_str(self, s: str) -> list[tuple[str, tuple[int, int]]]:
         """Splits a text.
@@ -82,13 +83,8 @@ class PreTokenizer(Component):
         Returns:
             the pieces, each with its start and end in characters of the text.
         """
-        result: list[tuple[str, tuple[int, int]]] = self._compiled().pre_tokenize_str(string(s))
+        result: list[tuple[str, tuple[int, int]]] = self._program(PreTokenizerProgram).pre_tokenize_str(string(s))
         return result
-
-    def _compiled(self) -> Any:
-        from hftok._core.pre_tokenizers import PreTokenizerProgram
-
-        return self._program(PreTokenizerProgram)
 
     @classmethod
     def _read(cls, value: Any) -> Description:

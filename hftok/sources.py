@@ -1,4 +1,4 @@
-"""Documents that are read in the core: text files and JSON lines, memory-mapped, without a Python object per document."""
+"""Documents read in the core: text files and JSON lines, memory-mapped, without a Python object per document."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,12 @@ from hftok.arguments import boolean, choice, naming, not_instance, optional, str
 from hftok.component import Component
 from hftok.decoders import Decoder
 from hftok.encoding import Encoding, RaggedIds
+from hftok.foreign import added_token as own_added_token
+from hftok.foreign import component as own_component
 from hftok.models import BPE, Model
 from hftok.normalizers import Normalizer
 from hftok.pre_tokenizers import PreTokenizer
 from hftok.processors import PostProcessor
-from hftok.foreign import added_token as own_added_token
-from hftok.foreign import component as own_component
 from hftok.serialization import (
     PaddingParams,
     TokenizerParts,
@@ -64,6 +64,7 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
+R = TypeVar("R")
 Ids = npt.NDArray[np.uint32]
 Padded = dict[str, npt.NDArray[np.int64]]
 
@@ -122,14 +123,15 @@ class Tokenizer:
 
         load_source(self, source)
 
-    # ---- making and keeping the parts ---------------------------------------------------------------------------------
+    # ---- making and keeping the parts --------------------------------------------------------------------------------
 
     def _set_parts(self, parts: TokenizerParts) -> None:
         """Take over the parts of a tokenizer.json (or of another tokenizer)."""
         self._lock = threading.RLock()
         _alive.add(self)
-        # Compiled on first use, one engine for each value of encode_special_tokens. A new list stands for a change of what
-        # encoding depends on besides truncation and padding: who keeps something made from it compares the list's identity.
+        # Compiled on first use, one engine for each value of encode_special_tokens. A new list stands for a change of
+        # what encoding depends on besides truncation and padding: who keeps something made from it compares the list's
+        # identity.
         self._engines: list[Engine | None] = [None, None]
         self._state: tuple[Engine, _encode.Settings] | None = None
         self._published: Any = None
@@ -189,7 +191,7 @@ class Tokenizer:
         special_as_text: bool,
         full_overflow: bool,
     ) -> None:
-        """Show the settings of a call that has used its own (a transformers tokenizer's call leaves them on its backend).
+        """Show the settings of a call that has used its own (a transformers tokenizer leaves them on its backend).
 
         They act on later calls like settings that were set, but pickles keep those from before: a fingerprint of the
         tokenizer does not change with its use.
@@ -263,7 +265,7 @@ class Tokenizer:
         )
         return Engine(pipeline, normalizer, pre_tokenizer)
 
-    # ---- loading and saving -------------------------------------------------------------------------------------------
+    # ---- loading and saving ------------------------------------------------------------------------------------------
 
     @classmethod
     def _of_parts(cls, parts: TokenizerParts) -> Self:
@@ -398,7 +400,7 @@ class Tokenizer:
     def __str__(self) -> str:
         return describe_parts(self._parts(), full=False)
 
-    # ---- components ---------------------------------------------------------------------------------------------------
+    # ---- components --------------------------------------------------------------------------------------------------
 
     @property
     def model(self) -> Model:
@@ -457,7 +459,7 @@ class Tokenizer:
             decoder = own_component(decoder, Decoder)
         self._replace("_decoder", decoder)
 
-    # ---- vocabulary ---------------------------------------------------------------------------------------------------
+    # ---- vocabulary --------------------------------------------------------------------------------------------------
 
     def _with_tokens(self, tokens: Sequence[AddedToken]) -> tuple[AddedVocabulary, int]:
         normalize = None if self._normalizer is None else self._normalizer.normalize_str
@@ -529,7 +531,7 @@ class Tokenizer:
         is_pair = boolean(is_pair)
         return 0 if self._post_processor is None else self._post_processor.num_special_tokens_to_add(is_pair)
 
-    # ---- truncation and padding ---------------------------------------------------------------------------------------
+    # ---- truncation and padding --------------------------------------------------------------------------------------
 
     def enable_truncation(self, max_length: int, **kwargs: Any) -> None:
         """Cut what is encoded from now on.
@@ -539,8 +541,8 @@ class Tokenizer:
             stride: tokens that a piece in `overflowing` shares with the one before (default 0).
             strategy: "longest_first" (default), "only_first" or "only_second".
             direction: "right" (default) or "left".
-            full_overflow: keep every piece of a long text in `overflowing`. The reference, from 0.23.1 on, stops reading a
-                sequence once max_length tokens are there, and so do we by default.
+            full_overflow: keep every piece of a long text in `overflowing`. The reference, from 0.23.1 on, stops
+                reading a sequence once max_length tokens are there, and so do we by default.
 
         Raises:
             ValueError: unknown strategy or direction; a stride that leaves nothing to advance by.
@@ -563,13 +565,13 @@ class Tokenizer:
                     print(f"Ignored unknown kwarg option {key}")
         params = TruncationParams(max_length, **given)
         added = self.num_special_tokens_to_add(False)
-        # The reference subtracts without a check: below zero means no limit at all (for what is cut; a sequence is still read
-        # only as far as max_length).
+        # The reference subtracts without a check: below zero means no limit at all (for what is cut; a sequence is
+        # still read only as far as max_length).
         room = (max_length - added) % (1 << 64)
         if room < params.stride:
             raise ValueError(
-                f"tokenizer stride set to {params.stride}, which is greater than or equal to its effective max length of "
-                f"{room} (= {max_length} original max length - {added} added special tokens), "
+                f"tokenizer stride set to {params.stride}, which is greater than or equal to its effective max length "
+                f"of {room} (= {max_length} original max length - {added} added special tokens), "
             )
         self._set_truncation(params, full_overflow)
 
@@ -647,7 +649,7 @@ class Tokenizer:
             "direction": padding.direction,
         }
 
-    # ---- encoding: objects --------------------------------------------------------------------------------------------
+    # ---- encoding: objects -------------------------------------------------------------------------------------------
 
     def encode(
         self, sequence: Any, pair: Any | None = None, is_pretokenized: bool = False, add_special_tokens: bool = True
@@ -719,7 +721,7 @@ class Tokenizer:
         """
         return self.encode(text, None, False, add_special_tokens).tokens
 
-    # ---- encoding: arrays ---------------------------------------------------------------------------------------------
+    # ---- encoding: arrays --------------------------------------------------------------------------------------------
 
     def encode_ids(self, text: str, add_special_tokens: bool = True) -> Ids:
         """The ids of one text, uint32 (n,). Truncation and padding settings do not apply.
@@ -867,7 +869,7 @@ class Tokenizer:
         """Forget the words that encoding has cached. Output does not change."""
         self._ready()[0].clear_cache()
 
-    # ---- decoding -----------------------------------------------------------------------------------------------------
+    # ---- decoding ----------------------------------------------------------------------------------------------------
 
     def _decoding(self) -> IdDecoder:
         decoder = self._id_decoder
@@ -902,7 +904,7 @@ class Tokenizer:
         """`decode_batch` in a thread; an awaitable."""
         return _in_thread(self.decode_batch, sequences, skip_special_tokens)
 
-    # ---- training -----------------------------------------------------------------------------------------------------
+    # ---- training ----------------------------------------------------------------------------------------------------
 
     def train(self, files: Sequence[str], trainer: Trainer | None = None) -> None:
         """Train the model on text files."""
@@ -918,17 +920,38 @@ class Tokenizer:
 
         raise UnsupportedTokenizerError("training is not part of this version", "trainer")
 
-    # ---- other doors --------------------------------------------------------------------------------------------------
+    # ---- other doors -------------------------------------------------------------------------------------------------
 
     def as_hf(self, **kwargs: Any) -> Any:
         """A transformers tokenizer on this one: a real subclass of the class that it replaces (see `hftok.hf`).
 
         Args:
-            kwargs: as for `PreTrainedTokenizerFast(tokenizer_object=..., **kwargs)`: special tokens, model_max_length, ...
+            kwargs: as for `PreTrainedTokenizerFast(tokenizer_object=..., **kwargs)`: special tokens, ...
         """
         from hftok.hf import wrap
 
         return wrap(self, **kwargs)
+
+    def as_tiktoken(self, name: str | None = None) -> Encoding:
+        """A tiktoken Encoding (see `hftok.tiktoken`) with this tokenizer's ids. All added tokens become special tokens.
+
+        Args:
+            name: the Encoding's name; by default "tokenizer".
+
+        Raises:
+            UnsupportedTokenizerError: an Encoding cannot say what this tokenizer does. It needs a byte-level BPE whose
+                merges are in the order of ids, and a pre-tokenizer that is one pattern; no normalizer.
+
+        >>> from hftok import Tokenizer, models, pre_tokenizers
+        >>> vocab = {c: i for i, c in enumerate(pre_tokenizers.ByteLevel.alphabet())} | {"hi": 256}
+        >>> tok = Tokenizer(models.BPE(vocab, [("h", "i")]))
+        >>> tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        >>> tok.as_tiktoken().encode("hi you")
+        [256, 32, 121, 111, 117]
+        """
+        from hftok.tiktoken.conversion import as_tiktoken
+
+        return as_tiktoken(self, name)
 
 
 def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[AddedToken]:
@@ -963,7 +986,7 @@ def _unbounded(
     return _encode.encode_batch(engine, bare, texts, False, add_special_tokens)
 
 
-def _in_thread(function: Any, *args: Any) -> Any:
+def _in_thread(function: Callable[..., R], *args: Any) -> Future[R]:
     import asyncio
 
     return asyncio.get_running_loop().run_in_executor(None, function, *args)

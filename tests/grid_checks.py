@@ -10,7 +10,7 @@ import numpy as np
 
 from hftok.testing import encoding_fields
 
-GROUP = 12  # texts that a call is tried on in one setup
+GROUP = 8  # texts that a call is tried on in one setup
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,17 @@
 
     python tools/demo_vocab.py [--size 4000]
 
-Sources: hftok/data/demo_texts.txt, the project's documentation and the comments and docstrings of its Python files. Words
-are cut as a BERT tokenizer cuts them; every character gets a piece at the start and one inside of words, then the most
-frequent pair of neighbouring pieces becomes a piece, ties in alphabetical order, until the vocabulary is full or no pair
-occurs twice. The file is committed: run this only to make a new one.
+Sources: hftok/data/demo_texts.txt, the project's documentation and the comments and docstrings of its Python files.
+Words are cut as a BERT tokenizer cuts them. Every character gets a piece for where it stands; then the most frequent
+pair of neighbouring pieces becomes a piece, of equal ones the last in alphabetical order, until the vocabulary is full
+or no pair occurs twice. The file is committed: run this only to make a new one.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import pathlib
 import tokenize
 from collections import Counter, defaultdict
@@ -47,7 +48,7 @@ def learn(counts: Counter[str], size: int) -> list[str]:
     pairs: Counter[tuple[str, str]] = Counter()
     where: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     for index, (word, n) in enumerate(words):
-        for pair in zip(word, word[1:], strict=False):
+        for pair in itertools.pairwise(word):
             pairs[pair] += n
             where[pair].add(index)
     known = set(pieces)
@@ -61,7 +62,7 @@ def learn(counts: Counter[str], size: int) -> list[str]:
             pieces.append(merged)
         for index in sorted(where[pair]):
             word, n = words[index]
-            for old in zip(word, word[1:], strict=False):
+            for old in itertools.pairwise(word):
                 pairs[old] -= n
                 where[old].discard(index)
             at = 0
@@ -69,7 +70,7 @@ def learn(counts: Counter[str], size: int) -> list[str]:
                 if (word[at], word[at + 1]) == pair:
                     word[at : at + 2] = [merged]
                 at += 1
-            for new in zip(word, word[1:], strict=False):
+            for new in itertools.pairwise(word):
                 pairs[new] += n
                 where[new].add(index)
         del pairs[pair]

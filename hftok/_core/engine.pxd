@@ -6,13 +6,27 @@ from hftok._core.chunk_cache cimport ChunkCache
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.exact cimport ExactState, Pipeline
 from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.raw_rules cimport RawScanner
 from hftok._core.worker cimport Kernels, Worker
+
+cdef enum:
+    # What a chunk's text is to the model.
+    CHUNK_TEXT = 0           # the pre-token
+    CHUNK_BYTES = 1          # the bytes that ByteLevel characters stand for
+    CHUNK_MARKS = 2          # the pre-token, its U+2581 written as spaces
 
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
     void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
     const void *check        # Matcher of the normalized added tokens without their separators, or NULL
     int keeps_nul
+    int kind                 # CHUNK_*
+    int all_stable           # bit of uc_stable that a text's characters must have for the scanner to take it
+    uint32_t *ids            # CHUNK_BYTES: the tokens of one chunk
+    int64_t *starts
+    int64_t room
+    uint8_t *buffer_marks    # CHUNK_MARKS: a chunk with its marks
+    int64_t buffer_marks_size
     ExactState exact
     uint8_t *buffer
     int64_t buffer_size
@@ -55,6 +69,7 @@ cdef struct Call:
 cdef class Engine:
     cdef readonly Pipeline pipeline
     cdef CharClassifier classifier           # None: no scanner for this pipeline
+    cdef RawScanner raw                      # the same for pipelines whose chunks are raw text
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators
     cdef list pool
@@ -65,7 +80,9 @@ cdef class Engine:
     cdef list strings(self)
     cdef readonly str tier
     cdef readonly str why_exact
+    cdef bint scans                          # there is a scanner
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)
+    cdef object _choose_raw(self, normalizer_spec, pre_tokenizer_spec)
     cdef int _make_prototype(self) except -1
     cdef WorkerBox checkout(self, int threads)
     cdef void checkin(self, WorkerBox box)

@@ -25,10 +25,13 @@ from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
-from hftok._core.models.model cimport MODEL_MISSING_UNK, Model, TokenVec
+from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
+from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
+from hftok._core.raw_rules cimport RawScanner
 from hftok._core.text cimport utf8_decode, utf8_len
+from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
     Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
@@ -37,10 +40,12 @@ from hftok._core.worker cimport (
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object o)
 
+import importlib
 import os
 
 from hftok._core import cpu, parallel
 from hftok._core.char_tables import plan
+from hftok._core.raw_rules import plan_raw
 
 include "emit.pxi"
 
@@ -75,16 +80,8 @@ def set_cache_bytes(n):
     _cache_bytes = n
 
 
-def _kernels_of(name):
-    if name == "avx512":
-        from hftok._core.scanners import charclass_avx512 as module
-    elif name == "avx2":
-        from hftok._core.scanners import charclass_avx2 as module
-    elif name == "neon":
-        from hftok._core.scanners import charclass_neon as module
-    else:
-        from hftok._core.scanners import charclass_scalar as module
-    return module.kernels()
+def _scanner_module(scanner, tier):
+    return importlib.import_module(f"hftok._core.scanners.{scanner}_{tier}")
 
 
 _tier = cpu.choose()
@@ -132,6 +129,12 @@ cdef class WorkerBox:
             self.context.pipeline = <void *>e.pipeline
             if e.classifier is not None:
                 self.context.keeps_nul = e.classifier.keeps_nul
+            if e.raw is not None:
+                self.context.keeps_nul = 1
+                self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
+                self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
+                self.w.rules = &e.raw.rules
+                self.w.normalize = _normalize
             if e.check is not None:
                 self.context.check = &e.check.m
             self.w.context = &self.context
@@ -155,6 +158,9 @@ cdef class WorkerBox:
             state_free(&self.context.exact, self.model)
         free(self.context.buffer)
         free(self.context.joined)
+        free(self.context.ids)
+        free(self.context.starts)
+        free(self.context.buffer_marks)
 
 
 cdef class Engine:
@@ -169,9 +175,10 @@ cdef class Engine:
         self.pool = []
         self.generation = 0
         self.tier = _tier
-        self.kernels = <const Kernels *><size_t>_kernels_of(_tier)
+        self.kernels = <const Kernels *><size_t>_scanner_module("charclass", _tier).kernels()
         self.classifier = None
         self.why_exact = self._choose(normalizer_spec, pre_tokenizer_spec, fast)
+        self.scans = self.why_exact is None
 
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast):
         """Set the scanner up, or say why there is none."""
@@ -180,7 +187,7 @@ cdef class Engine:
             return "not wanted"
         planned = plan(normalizer_spec, pre_tokenizer_spec)
         if planned is None:
-            return "no scanner for this pipeline"
+            return self._choose_raw(normalizer_spec, pre_tokenizer_spec)
         if not p.model.chunk_independent:
             return "the model's answer depends on more than the word"
         if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
@@ -202,6 +209,21 @@ cdef class Engine:
         self.classifier = classifier
         return None
 
+    cdef object _choose_raw(self, normalizer_spec, pre_tokenizer_spec):
+        cdef size_t boundaries = 0
+        planned = plan_raw(normalizer_spec, pre_tokenizer_spec)
+        if planned is None:
+            return "no scanner for this pipeline"
+        try:
+            if planned[1] is not None:
+                boundaries = _scanner_module("regex", _tier).kernels()[planned[1]]
+            self.raw = RawScanner(self.pipeline, planned, boundaries)
+        except ValueError as reason:
+            return str(reason)
+        self.kernels = <const Kernels *><size_t>_scanner_module("raw", _tier).kernels()
+        self.check = self.raw.check
+        return None
+
     def __dealloc__(self):
         if self.has_prototype:
             cache_free(&self.prototype)
@@ -209,7 +231,7 @@ cdef class Engine:
     @property
     def is_fast(self):
         """Whether this pipeline has a scanner."""
-        return self.classifier is not None
+        return self.scans
 
     # ------------------------------------------------------------------ workers
 
@@ -328,7 +350,7 @@ cdef class Engine:
         call.docs = documents.docs
         call.error = 0
         call.error_doc = -1
-        call.scanned = self.classifier is not None and not call.exact
+        call.scanned = self.scans and not call.exact
         units = _make_units(self, call, documents)
         n_units[0] = units
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
@@ -383,7 +405,7 @@ cdef class Engine:
         call.docs = &d
         call.units = &u
         call.workers = &box.w
-        call.scanned = self.classifier is not None
+        call.scanned = self.scans
         call.error_doc = -1
         w.row_ends = end
         w.prefix = affix.data
@@ -418,8 +440,11 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
-    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None \
-        and engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
+    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None
+    if cut and engine.raw is not None:
+        cut = engine.raw.cuts_units
+    elif cut:
+        cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
     if units == NULL:
         raise MemoryError("no memory for the work units")
     if documents.bytes >= 2 * UNIT_LEAST:
@@ -456,7 +481,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
                 if stop >= d.size - target // 2:
                     stop = d.size
                 else:
-                    stop = _cut_after(engine, d.data, stop, d.size)
+                    stop = _cut_after(engine, d.data, stop, d.size) if engine.raw is None else _cut_before(engine.raw, d.data, stop, d.size)
                 if n + 2 > capacity:
                     capacity *= 2
                     grown = <Unit *>realloc(units, <size_t>capacity * sizeof(Unit))
@@ -497,6 +522,16 @@ cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t 
     return size
 
 
+cdef int64_t _cut_before(RawScanner raw, const uint8_t *text, int64_t at, int64_t size) noexcept nogil:
+    """A place >= at, > 0, where a document of raw text may be cut: before a space between a letter or digit and a letter, where
+    no added token can lie or reach (RawScanner.cuts_units)."""
+    while at < size - 1:
+        if text[at] == c' ' and raw.rules.cut_after[text[at - 1]] and 97 <= (text[at + 1] | 32) <= 122:
+            return at
+        at += 1
+    return size
+
+
 cdef inline void _fail(Call *call, int error, int64_t doc) noexcept nogil:
     # Several threads may fail; the least document wins where they see each other, and any error is an error.
     if call.error == 0 or doc < call.error_doc:
@@ -525,7 +560,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
         if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
-        if not call.scanned or not _scan_document(call, w, text, size, d, u.finishes, &error):
+        if not call.scanned or not _scan_document(call, w, text, size, d, u.begins, u.finishes, &error):
             if error == 0:
                 error = w.kernels.flush(w)
             if error == 0:
@@ -540,7 +575,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     u.n = w.n_ids - u.at
 
 
-cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint finishes, int *error) noexcept nogil:
+cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
     """The fast path; False where the document must take the exact one (nothing of it is left then)."""
     cdef Context *c = <Context *>w.context
     cdef int64_t used = w.used, directs = w.n_directs
@@ -548,6 +583,8 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
         return False
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
+    if c.kind != CHUNK_TEXT:
+        return _scan_raw(call, w, text, size, row, begins, finishes, error)
     worker_begin(w, call.limit)
     w.hold = c.check != NULL
     error[0] = w.kernels.scan(w, text, size)
@@ -568,6 +605,89 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
         w.n_ends += 1
         w.run = 0
     return True
+
+
+cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
+    """The same for chunks of raw text. What the scanner must not decide is known before it starts."""
+    cdef Context *c = <Context *>w.context
+    if c.kind == CHUNK_MARKS and _holds_mark(text, size):
+        return False
+    if c.check != NULL and _holds_token(<const Matcher *>c.check, text, size):
+        return False
+    if c.all_stable and not _all_stable(text, size, c.all_stable):
+        return False
+    worker_begin(w, call.limit)
+    w.begins = begins
+    error[0] = w.kernels.scan(w, text, size)
+    if error[0] == SCAN_FULL:
+        error[0] = 0
+    if error[0] == 0 and finishes:
+        error[0] = worker_end(w, row)
+    return True
+
+
+cdef bint _holds_mark(const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether a U+2581 stands in the text, which the chunk's spaces would hide."""
+    cdef const uint8_t *p = text
+    cdef const uint8_t *end = text + size
+    while p < end:
+        p = <const uint8_t *>memchr(p, 0xE2, <size_t>(end - p))
+        if p == NULL or end - p < 3:
+            return False
+        if p[1] == 0x96 and p[2] == 0x81:
+            return True
+        p += 3
+    return False
+
+
+cdef bint _holds_token(const Matcher *m, const uint8_t *text, int64_t size) noexcept nogil:
+    cdef int64_t i
+    cdef Hit hit
+    for i in range(size):
+        if m.first[text[i]] and match_token(m, text, size, i, 0, &hit) != MATCH_NONE:
+            return True
+    return False
+
+
+cdef bint _all_stable(const uint8_t *text, int64_t size, int bit) noexcept nogil:
+    cdef int64_t i = 0
+    cdef int length
+    while i < size:
+        if text[i] < 128:
+            i += 1
+            continue
+        if not uc_stable(utf8_decode(text + i, &length)) & bit:
+            return False
+        i += length
+    return True
+
+
+cdef int _normalize(Worker *w, const uint8_t *text, int64_t size, int64_t at, int64_t *written) noexcept nogil:
+    """normalize_fn of a raw scanner: the normal form of a slice."""
+    cdef Context *c = <Context *>w.context
+    cdef PreTokenized *p = &c.exact.pt
+    cdef const Split *s
+    cdef int64_t k, n, cursor = 0, chars = 0
+    cdef int error
+    pt_reset(p, text, size)
+    if p.error:
+        return p.error + ERROR_EXACT
+    (<Pipeline>c.pipeline).normalizer.run(p, &p.splits[0])
+    if p.error:
+        return p.error + ERROR_EXACT
+    s = &p.splits[0]
+    n = s.end - s.start
+    error = worker_room(w, at - w.used + n + 256, 0)
+    if error:
+        return error
+    memcpy(w.text + at, p.text + s.start, <size_t>n)
+    if w.want_spans or w.want_words:
+        for k in range(n):
+            w.index[at + k] = w.character + char_index(p.original, &cursor, &chars, p.align[s.start + k].start)
+        for k in range(size):
+            w.character += (text[k] & 0xC0) != 0x80
+    written[0] = n
+    return SCAN_OK
 
 
 cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
@@ -608,7 +728,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
     cdef int error = (<Pipeline>c.pipeline).split(x, text, size)
     if error:
         return error + ERROR_EXACT
-    if not plain and (<Pipeline>c.pipeline).model.chunk_independent:
+    if not plain and (<Pipeline>c.pipeline).model.chunk_independent and c.kind != CHUNK_MARKS:
         worker_begin(w, 0)
         error = _push_splits(w, x, 0)
         if error == 0:
@@ -674,7 +794,9 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         return 0
     w.misses += 1
     x.pieces.size = 0
-    if w.unfinished and _unfinished(w, text, n):
+    if c.kind != CHUNK_TEXT:
+        error = _tokenize_bytes(c, text, n) if c.kind == CHUNK_BYTES else _tokenize_marks(c, text, n)
+    elif w.unfinished and _unfinished(w, text, n):
         pt_reset(&x.pt, text, n)
         (<Pipeline>c.pipeline).normalizer.run(&x.pt, &x.pt.splits[0])
         if x.pt.error:
@@ -695,6 +817,74 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         cache_insert(&w.cache, key, hash, &value)
     else:
         cache_insert_long(&w.cache, long_key, long_hash, &value)
+    return 0
+
+
+cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept nogil:
+    """The pieces of a chunk under a byte-level vocabulary."""
+    cdef ExactState *x = &c.exact
+    cdef int64_t i, count
+    cdef void *p
+    if n > c.room:
+        count = 2 * n + 64
+        p = realloc(c.ids, <size_t>count * 4)
+        if p == NULL:
+            return MODEL_NO_MEMORY
+        c.ids = <uint32_t *>p
+        p = realloc(c.starts, <size_t>count * 8)
+        if p == NULL:
+            return MODEL_NO_MEMORY
+        c.starts = <int64_t *>p
+        c.room = count
+    count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_bytes(text, n, c.ids, c.starts, x.model_scratch)
+    if count < 0:
+        return MODEL_NO_MEMORY
+    for i in range(count):
+        if tv_push(&x.pieces, c.ids[i], 0, c.starts[i], c.starts[i + 1] if i + 1 < count else n):
+            return MODEL_NO_MEMORY
+    return 0
+
+
+cdef int _tokenize_marks(Context *c, const uint8_t *text, int64_t n) noexcept nogil:
+    """The pieces of a chunk whose spaces stand for U+2581."""
+    cdef ExactState *x = &c.exact
+    cdef int64_t i, k = 0, at = 0
+    cdef int error
+    cdef uint8_t *p
+    if c.buffer_marks_size < 3 * n:
+        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(6 * n + 64))
+        if p == NULL:
+            return MODEL_NO_MEMORY
+        c.buffer_marks = p
+        c.buffer_marks_size = 6 * n + 64
+    p = c.buffer_marks
+    for i in range(n):
+        if text[i] == c' ':
+            p[k] = 0xE2
+            p[k + 1] = 0x96
+            p[k + 2] = 0x81
+            k += 3
+        else:
+            p[k] = text[i]
+            k += 1
+    error = (<Pipeline>c.pipeline).model.tokenize(p, k, &x.pieces, x.model_scratch)
+    if error or k == n:
+        return error
+    # Back from places in the marked text to places in the chunk; pieces are in order.
+    i = k = 0
+    for at in range(x.pieces.size):
+        while k + (3 if text[i] == c' ' else 1) <= x.pieces.data[at].start:
+            k += 3 if text[i] == c' ' else 1
+            i += 1
+        x.pieces.data[at].start = i
+        while k < x.pieces.data[at].end:
+            k += 3 if text[i] == c' ' else 1
+            i += 1
+        x.pieces.data[at].end = i
+        # The next piece may begin inside the last character.
+        if i:
+            i -= 1
+            k -= 3 if text[i] == c' ' else 1
     return 0
 
 
@@ -809,16 +999,19 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     """Append the splits of the exact path as chunks. 0, an error, or -1 (nothing is left then): one of them holds a NUL, which a
     cache key cannot, or spans are wanted and a character without width would not get its own."""
     cdef PreTokenized *p = &x.pt
-    cdef int64_t i, k, cursor = 0, chars = 0, size, first = w.n_starts, used = w.used, directs = w.n_directs
-    cdef uint32_t at
+    cdef int64_t i, k, n, cursor = 0, chars = 0, size, first = w.n_starts, used = w.used, directs = w.n_directs
+    cdef uint32_t at, cp
     cdef Split *s
-    cdef int error
+    cdef int error, length
+    cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
     for i in range(p.n_splits):
         s = &p.splits[i]
         size = s.end - s.start
         error = worker_room(w, size + 256, 256)
         if error:
             return error
+        if w.joined != NULL:
+            w.joined[w.n_starts] = w.joined[w.n_starts + 1] = 0
         if s.token >= 0:
             at = 0
             k = s.oend
@@ -829,6 +1022,28 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
             error = worker_direct(w, <uint32_t>s.token, at, <uint32_t>k)
             if error:
                 return error
+            continue
+        if bytes_wanted:
+            # ByteLevel characters back to their bytes.
+            k = n = 0
+            while k < size:
+                cp = utf8_decode(p.text + s.start + k, &length)
+                if cp >= 512 or CHAR_BYTE[cp] <= 0:
+                    break
+                w.text[w.used + n] = <uint8_t>CHAR_BYTE[cp]
+                if w.want_spans:
+                    if p.align[s.start + k].end <= p.align[s.start + k].start:
+                        break
+                    w.index[w.used + n] = character + char_index(p.original, &cursor, &chars, p.align[s.start + k].start)
+                n += 1
+                k += length
+            if k < size:
+                break
+            w.starts[w.n_starts] = <uint32_t>w.used
+            w.used += n
+            w.ends[w.n_ends] = <uint32_t>w.used
+            w.n_starts += 1
+            w.n_ends += 1
             continue
         if memchr(p.text + s.start, 0, <size_t>size) != NULL:
             break

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from hftok._core.added_tokens cimport AddedMatcher, match_token
-from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, VALUE_TEXT, Model, ModelToken, tv_free
+from hftok._core.models.model cimport MODEL_BAD_SCORES, MODEL_MISSING_UNK, MODEL_NO_MEMORY, VALUE_TEXT, Model, ModelToken, tv_free
 from hftok._core.normalized cimport (
     PT_NO_MEMORY, PT_PANIC, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, ns_original_span, pt_begin_splits, pt_end_splits, pt_free,
     pt_init, pt_push_split, pt_reset, pt_slice,
@@ -176,6 +176,8 @@ cdef class Pipeline:
         """The exception of an error code (returned, not raised)."""
         if error == 16 + MODEL_MISSING_UNK:
             return self.model.missing_unk()
+        if error == 16 + MODEL_BAD_SCORES:
+            return self.model.bad_scores()
         if error == PT_NO_MEMORY or error == 16 + MODEL_NO_MEMORY:
             return MemoryError("out of memory while encoding")
         if error == PT_TOO_LONG:

@@ -1,12 +1,13 @@
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from hftok._core.engine cimport Engine
+from hftok._core.hf_output cimport Wanted
 from hftok._core.row_plan cimport RowPlan
 
-cdef enum Tensors:
-    LISTS = 0
-    NUMPY = 1
-    TORCH = 2
+cdef class TrimTable:
+    cdef uint8_t *leading
+    cdef uint8_t *trailing
+    cdef int64_t n
 
 
 cdef class Plan:
@@ -39,14 +40,8 @@ cdef class Plan:
     cdef bint left_padding
     cdef uint32_t pad_id
     cdef uint32_t pad_type_id
-    # What is given back.
-    cdef bint want_types
-    cdef bint want_attention
-    cdef bint want_special
-    cdef bint want_offsets
-    cdef bint want_length
-    cdef bint want_overflow
-    cdef bint only_ids                 # the ids and nothing else: `encode`
-    cdef Tensors tensors
+    cdef Wanted want                   # what is given back
+    cdef TrimTable trim                # None: offsets stay as they are
+    cdef bint first_space_is_a_prefix
     cdef int64_t warn_above            # rows longer than this are warned about; -1: never
     cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair)

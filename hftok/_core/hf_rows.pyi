@@ -1,12 +1,17 @@
 from typing import Any
 
-from hftok._core.encode import Settings
-from hftok._core.engine import Engine
+Engine = Any  # hftok._core.engine.Engine
+Settings = Any  # hftok._core.encode.Settings
 
 def connect(batch_encoding: Any) -> None: ...
 
 class LazyEncodings:
     def make(self) -> list[Any]: ...
+
+class TrimTable:
+    def __init__(self, engine: Engine, added: list[tuple[int, str, bool]]) -> None: ...
+
+def trimming_stages(spec: Any) -> list[bool]: ...
 
 class Plan:
     engine: Engine
@@ -36,4 +41,5 @@ class Plan:
         only_ids: bool,
         tensors: str | None,
         warn_above: int | None,
+        trim_table: TrimTable | None = None,
     ) -> None: ...

@@ -1,48 +1,37 @@
-"""The outputs of a transformers tokenizer's call, made from the engine's tokens without an Encoding in between.
+"""The rows of a transformers tokenizer's call, made from the engine's tokens without an Encoding in between.
 
 What it does: a `Plan` is one call's settings, resolved; `run` takes texts (one, a batch, pairs of them, or words of them) and
 gives the BatchEncoding that `TokenizersBackend._encode_plus` of transformers gives: lists of ints, or int64 matrices that
-NumPy arrays and torch tensors share. Truncation, windows (overflow with stride) and padding are laid out as numbers first,
-then every value is written once.
-Rule of the reference: tokenization_utils_tokenizers.py (`_encode_plus`, `_convert_encoding`) for what is in the result and
-in which order; truncate_encodings, Encoding::truncate and Encoding::merge_with of the tokenizers library for the rows.
+NumPy arrays and torch tensors share. Truncation, windows (overflow with stride) and padding are laid out as numbers here;
+hf_output.pyx writes the values.
+Rule of the reference: `TokenizersBackend._encode_plus` of transformers for the inputs; truncate_encodings,
+Encoding::truncate and Encoding::merge_with of the tokenizers library for the rows.
 Left to others: whatever is not of this simple form gives None, and the caller goes the way over Encoding objects
 (hftok/hf/calls.py); arguments are resolved there too. Encodings of a result are made when somebody asks for them.
 """
-cimport numpy as cnp
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from hftok._core.documents cimport Documents
 from hftok._core.engine cimport Engine
-from hftok._core.parallel cimport parallel_for
-from hftok._core.pylist cimport fill_constant, fill_pairs, fill_u32, int_from_u64
-from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
+from hftok._core.hf_output cimport LISTS, NUMPY, TORCH, Row, Rows, Sequence, output, width_of
+from hftok._core.row_plan cimport RowPlan
 from hftok._core.rows cimport Encoded
 from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker
 
 from hftok._core import encode as _encode
-from hftok._core import parallel
-
-cnp.import_array()
 
 cdef enum:
-    GROUP = 256              # rows that one thread writes at a time
     NOT_HERE = 1             # this input is for the other way
     READ_ON = 2              # token counts as the reference stops reading are needed
+    UNKNOWN = 255            # spaces of a token that are not known here
 
-cdef object _none_pair = (0, 0)
-cdef object _one = 1
-cdef object _zero = 0
 cdef object _batch_encoding_class = None  # transformers' BatchEncoding
 cdef object _new = None                  # its __new__
-cdef object _from_numpy = None           # torch.from_numpy
 
 
 def connect(batch_encoding):
@@ -50,48 +39,6 @@ def connect(batch_encoding):
     global _batch_encoding_class, _new
     _batch_encoding_class = batch_encoding
     _new = batch_encoding.__new__
-
-
-cdef struct Sequence:
-    # Tokens of one sequence: of a text, or of the words of one.
-    const uint32_t *ids
-    const uint32_t *spans
-    int64_t n
-
-
-cdef struct Row:
-    # One row of the result: a stretch of sequence A, and of B.
-    int64_t sample           # which input it is of
-    int64_t first_a
-    int64_t n_a
-    int64_t first_b
-    int64_t n_b
-    int64_t length           # with special tokens, without padding
-
-
-cdef struct Rows:
-    Sequence *sequences      # `per` for each sample
-    int per
-    Row *rows
-    int64_t n
-    int64_t capacity
-    int64_t samples
-    int bare                 # lists: one row, not in a list of rows
-    int64_t width            # after padding, where rows are padded
-    int64_t longest
-    const Item *items
-    int n_items
-    int64_t n_special
-    int pads
-    int left_padding
-    uint32_t pad_id
-    uint32_t pad_type_id
-    # Matrices, where wanted.
-    int64_t *ids
-    int64_t *types
-    int64_t *attention
-    int64_t *special
-    int64_t *offsets
 
 
 cdef class LazyEncodings:
@@ -113,7 +60,7 @@ cdef class LazyEncodings:
         else:
             items = self.text
         encodings = _encode.encode_batch(p.engine, p.settings, items, p.is_split, p.add_special_tokens)
-        if not p.want_overflow:
+        if not p.want.overflow:
             return encodings
         return [e for encoding in encodings for e in (encoding, *encoding.overflowing)]
 
@@ -123,13 +70,13 @@ cdef class Plan:
 
     engine, settings: what the backend encodes with. truncation: None or TruncationParams; padding: None or PaddingParams.
     names: model_input_names. tensors: None, "np" or "pt". warn_above: rows of more tokens are warned about, None: never.
+    trim_table: where offsets are wanted and the post-processor trims them.
     ValueError where no rows of this form can be made here.
     """
 
     def __init__(self, Engine engine not None, settings, truncation, padding, special_as_text, full_overflow, names, pad_token,
                  add_special_tokens, is_split, want_types, want_attention, want_special, want_offsets, want_length,
-                 want_overflow, only_ids, tensors, warn_above):
-        global _from_numpy
+                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None):
         self.engine = engine
         self.settings = settings
         self.truncation = truncation
@@ -147,15 +94,20 @@ cdef class Plan:
             raise ValueError("the post-processor does not make rows of a fixed form")
         self.sequences_single = _sequences_of(self.single)
         self.sequences_pair = _sequences_of(self.pair)
-        self.want_types = want_types
-        self.want_attention = want_attention
-        self.want_special = want_special
-        self.want_offsets = want_offsets
-        self.want_length = want_length
-        self.want_overflow = want_overflow
-        self.only_ids = only_ids
-        if want_offsets and (self.single.trims or self.pair.trims):
-            raise ValueError("the post-processor trims offsets")
+        memset(&self.want, 0, sizeof(self.want))
+        self.want.types = want_types and not only_ids
+        self.want.attention = want_attention and not only_ids
+        self.want.special = want_special and not only_ids
+        self.want.offsets = want_offsets and not only_ids
+        self.want.length = want_length and not only_ids
+        self.want.overflow = want_overflow
+        self.want.only_ids = only_ids
+        if self.want.offsets and (self.single.trims or self.pair.trims):
+            stages = trimming_stages(settings.post_processor)
+            if len(stages) != 1 or trim_table is None:
+                raise ValueError("the post-processor trims offsets more than once")
+            self.trim = trim_table
+            self.first_space_is_a_prefix = stages[0]
         self.max_length = -1
         if truncation is not None:
             self.max_length = min(truncation[0], 1 << 40)
@@ -164,8 +116,6 @@ cdef class Plan:
             self.left_truncation = truncation[3] == "left"
             self.room_single = self.max_length - (settings.added(False) if add_special_tokens else 0)
             self.room_pair = self.max_length - (settings.added(True) if add_special_tokens else 0)
-            if self.room_single <= self.stride or self.room_pair <= self.stride:
-                raise ValueError("a length that leaves no room")
         if padding is not None:
             self.pads = True
             self.pad_length = -1 if padding[0] is None else min(padding[0], 1 << 40)
@@ -174,14 +124,11 @@ cdef class Plan:
             self.pad_id = padding[3]
             self.pad_type_id = padding[4]
         if tensors is None:
-            self.tensors = LISTS
+            self.want.tensors = LISTS
         elif tensors == "np":
-            self.tensors = NUMPY
+            self.want.tensors = NUMPY
         elif tensors == "pt":
-            self.tensors = TORCH
-            if _from_numpy is None:
-                from torch import from_numpy
-                _from_numpy = from_numpy
+            self.want.tensors = TORCH
         else:
             raise ValueError(f"no tensors of type {tensors!r} here")
         self.warn_above = -1 if warn_above is None else min(warn_above, 1 << 60)
@@ -196,6 +143,7 @@ cdef class Plan:
         cdef int64_t *ends = NULL
         cdef object result
         memset(&r, 0, sizeof(r))
+        r.want = self.want
         r.per = 1
         try:
             if not self.is_split:
@@ -217,6 +165,11 @@ cdef class Plan:
                     samples = PyList_GET_SIZE(text)
                     if samples == 0:
                         return None
+                    if pair is None and not PyUnicode_Check(<object>PyList_GET_ITEM(text, 0)):
+                        split = _texts_of_pairs(text)
+                        if split is None:
+                            return None
+                        text, pair = split
                     if pair is None:
                         if not _add_texts(d, text):
                             return None
@@ -252,7 +205,7 @@ cdef class Plan:
             if not is_shown:
                 backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
             r.samples = samples
-            r.bare = not batched and not self.want_overflow
+            r.bare = not batched and not self.want.overflow
             result = _rows(self, d, &r, ends, False)
             if result is READ_AGAIN:
                 result = _rows(self, d, &r, ends, True)
@@ -260,7 +213,7 @@ cdef class Plan:
                 return None
             if self.warn_above >= 0 and r.longest > self.warn_above:
                 _warn(self, tokenizer, &r)
-            if self.only_ids:
+            if self.want.only_ids:
                 return result
             return _batch_encoding(self, result, text, pair, batched, r.per == 2)
         finally:
@@ -286,7 +239,7 @@ cdef object _warn(Plan p, object tokenizer, Rows *r):
     """transformers looks at every row, in order; the first one that is too long is the one that the warning names."""
     cdef int64_t i, n
     for i in range(r.n):
-        n = max(r.rows[i].length, r.width) if r.pads else r.rows[i].length
+        n = width_of(r, i)
         if n > p.warn_above:
             tokenizer._eventual_warn_about_too_long_sequence(range(n), None, True)
             return None
@@ -296,15 +249,16 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
     """The dict of the result; None or READ_AGAIN. as_stopped: count tokens as the reference stops reading."""
     cdef Encoded e = Encoded()
     cdef RowPlan plan = p.pair if r.per == 2 else p.single
-    cdef bint words = (as_stopped or p.want_overflow) and p.max_length >= 0 and not p.full_overflow
+    cdef bint words = (as_stopped or p.want.overflow) and p.max_length >= 0 and not p.full_overflow
     cdef int64_t limit = 0
     cdef int found
     cdef uint32_t *flat = NULL
     cdef uint32_t *flat_spans = NULL
+    cdef uint32_t *trimmed = NULL
     if p.max_length >= 0 and not words and not p.left_truncation and not p.full_overflow and ends == NULL:
         limit = p.max_length
     try:
-        e.encode(p.engine, d, None, limit, p.want_offsets, words, None, False)
+        e.encode(p.engine, d, None, limit, p.want.offsets, words, None, False)
         found = _sequences(p, e, r, ends, words, &flat, &flat_spans)
         if found == NOT_HERE:
             return None
@@ -316,95 +270,14 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
             return READ_AGAIN
         if found == NOT_HERE:
             return None
-        if p.tensors != LISTS:
-            return _matrices(p, r)
-        return _lists(p, r)
+        if p.want.offsets and not _spans(p, r, &trimmed):
+            return None
+        return output(r)
     finally:
+        free(trimmed)
         free(flat)
         free(flat_spans)
         e.release()
-
-
-cdef object _matrices(Plan p, Rows *r):
-    cdef cnp.npy_intp shape[3]
-    cdef int64_t i, width
-    cdef dict result = {}
-    cdef int64_t *values
-    cdef int threads
-    width = max(r.rows[0].length, r.width) if r.pads else r.rows[0].length
-    for i in range(r.n):
-        if (max(r.rows[i].length, r.width) if r.pads else r.rows[i].length) != width:
-            return None
-    if width == 0 and p.want_offsets:
-        return None
-    r.width = width
-    shape[0] = r.n
-    shape[1] = width
-    shape[2] = 2
-    result["input_ids"] = _matrix(p, 2, shape, &r.ids)
-    if p.only_ids:
-        _write_group(r, 0, 0)
-        for i in range(1, (r.n + GROUP - 1) // GROUP):
-            _write_group(r, i, 0)
-        return result["input_ids"]
-    if p.want_types:
-        result["token_type_ids"] = _matrix(p, 2, shape, &r.types)
-    if p.want_attention:
-        result["attention_mask"] = _matrix(p, 2, shape, &r.attention)
-    if p.want_special:
-        result["special_tokens_mask"] = _matrix(p, 2, shape, &r.special)
-    if p.want_offsets:
-        result["offset_mapping"] = _matrix(p, 3, shape, &r.offsets)
-    if p.want_length:
-        result["length"] = _matrix(p, 1, shape, &values)
-        for i in range(r.n):
-            values[i] = width
-    if p.want_overflow:
-        result["overflow_to_sample_mapping"] = _matrix(p, 1, shape, &values)
-        for i in range(r.n):
-            values[i] = r.rows[i].sample
-    i = (r.n + GROUP - 1) // GROUP
-    if i == 1:
-        _write_group(r, 0, 0)
-    else:
-        threads = parallel.threads_for(i, None)
-        with nogil:
-            parallel_for(_write_group, r, i, threads)
-    return result
-
-
-cdef object _matrix(Plan p, int dimensions, cnp.npy_intp *shape, int64_t **data):
-    cdef object a = cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
-    data[0] = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>a)
-    return _from_numpy(a) if p.tensors == TORCH else a
-
-
-cdef object _lists(Plan p, Rows *r):
-    cdef dict result
-    cdef list rows
-    cdef int64_t i
-    if p.only_ids:
-        return _column(r, IDS)
-    result = {"input_ids": _column(r, IDS)}
-    if p.want_types:
-        result["token_type_ids"] = _column(r, TYPES)
-    if p.want_attention:
-        result["attention_mask"] = _column(r, ATTENTION)
-    if p.want_special:
-        result["special_tokens_mask"] = _column(r, SPECIAL)
-    if p.want_offsets:
-        result["offset_mapping"] = _column(r, OFFSETS)
-    if p.want_length:
-        rows = []
-        for i in range(r.n):
-            rows.append(max(r.rows[i].length, r.width) if r.pads else r.rows[i].length)
-        result["length"] = rows
-    if p.want_overflow:
-        rows = []
-        for i in range(r.n):
-            rows.append(r.rows[i].sample)
-        result["overflow_to_sample_mapping"] = rows
-    return result
 
 
 cdef object READ_AGAIN = object()
@@ -451,6 +324,17 @@ cdef bint _add_pairs(Documents d, list texts, list pairs) except -1:
     return True
 
 
+cdef tuple _texts_of_pairs(list rows):
+    """Pairs of texts as two lists; None where one is no pair."""
+    cdef list a = [], b = []
+    for row in rows:
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            return None
+        a.append(row[0])
+        b.append(row[1])
+    return a, b
+
+
 cdef list _words_of_all(object rows):
     """Rows of words as lists of their own; None where one is no row of words."""
     cdef list result = []
@@ -494,7 +378,7 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     cdef Sequence *s
     cdef Py_ssize_t first
     cdef int64_t begin, end, limit
-    cdef bint spans = p.want_offsets
+    cdef bint spans = p.want.offsets
     cdef bint inside
     r.sequences = <Sequence *>realloc(r.sequences, <size_t>(n + 1) * sizeof(Sequence))
     if r.sequences == NULL:
@@ -596,6 +480,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     r.n = 0
     r.longest = 0
     room = p.room_pair if is_pair else p.room_single
+    if p.max_length >= 0 and room <= 0:
+        return NOT_HERE
     for k in range(r.samples):
         n_a = r.sequences[k * r.per].n
         n_b = r.sequences[k * r.per + 1].n if is_pair else 0
@@ -608,7 +494,9 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
                 return READ_ON
             if truncated_lengths(&keep_a, &keep_b if is_pair else NULL, room, p.strategy):
                 return NOT_HERE      # an error, which the other way raises
-        if not p.want_overflow or (keep_a == n_a and keep_b == n_b):
+            if (0 < keep_a <= p.stride and keep_a < n_a) or (0 < keep_b <= p.stride and keep_b < n_b):
+                return NOT_HERE      # the reference gives up (Encoding::truncate)
+        if not p.want.overflow or (keep_a == n_a and keep_b == n_b):
             _add_row(r, k, n_a - keep_a if p.left_truncation else 0, keep_a, n_b - keep_b if p.left_truncation else 0, keep_b)
         elif keep_b == n_b:
             if not _windows(p, r, k, n_a, keep_a, True, n_b):
@@ -666,143 +554,131 @@ cdef bint _windows(Plan p, Rows *r, int64_t sample, int64_t n, int64_t size, bin
         stop -= step
 
 
-# ---------------------------------------------------------------------- matrices
+# ---------------------------------------------------------------------- offsets
 
-cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = value
+def trimming_stages(spec):
+    """For each processor of a spec that trims offsets: whether it takes a first space for one that was put there.
 
-
-cdef inline void _widen(int64_t *out, const uint32_t *values, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        out[i] = values[i]
-
-
-cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:
-    _fill(r.ids + at, n, r.pad_id)
-    if r.types != NULL:
-        _fill(r.types + at, n, r.pad_type_id)
-    if r.attention != NULL:
-        _fill(r.attention + at, n, 0)
-    if r.special != NULL:
-        _fill(r.special + at, n, 1)
-    if r.offsets != NULL:
-        _fill(r.offsets + 2 * at, 2 * n, 0)
+    >>> trimming_stages(("Sequence", (("ByteLevel", True, True, True), ("TemplateProcessing",))))
+    [True]
+    """
+    if spec is None:
+        return []
+    if spec[0] == "Sequence":
+        return [stage for part in spec[1] for stage in trimming_stages(part)]
+    if spec[0] == "ByteLevel":
+        return [spec[1]] if spec[2] else []
+    if spec[0] == "RobertaProcessing":
+        return [spec[4]] if spec[3] else []
+    return []
 
 
-cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
-    cdef Rows *r = <Rows *>ctx
-    cdef int64_t i, last = (group + 1) * GROUP, at, n, first
-    cdef int k
-    cdef const Item *item
-    cdef const Row *row
-    cdef const Sequence *s
-    if last > r.n:
-        last = r.n
-    for i in range(group * GROUP, last):
-        row = &r.rows[i]
-        at = i * r.width
-        if r.left_padding:
-            _pad(r, at, r.width - row.length)
-            at += r.width - row.length
-        if r.attention != NULL:
-            _fill(r.attention + at, row.length, 1)
-        for k in range(r.n_items):
-            item = &r.items[k]
-            if item.kind == ITEM_SPECIAL:
-                n = item.n
-                _widen(r.ids + at, item.ids, n)
-                if r.offsets != NULL:
-                    _fill(r.offsets + 2 * at, 2 * n, 0)
-            else:
-                s = &r.sequences[row.sample * r.per + item.kind]
-                n = row.n_a if item.kind == 0 else row.n_b
-                first = row.first_a if item.kind == 0 else row.first_b
-                _widen(r.ids + at, s.ids + first, n)
-                if r.offsets != NULL:
-                    _widen(r.offsets + 2 * at, s.spans + 2 * first, 2 * n)
-            if r.types != NULL:
-                _fill(r.types + at, n, item.type_id)
-            if r.special != NULL:
-                _fill(r.special + at, n, item.kind == ITEM_SPECIAL)
-            at += n
-        if not r.left_padding:
-            _pad(r, at, r.width - row.length)
+cdef inline bint _is_space(Py_UCS4 c) noexcept:
+    # U+0120 stands for a space in byte-level tokens; the rest is Rust's char::is_whitespace (White_Space).
+    if c < 0x80:
+        return c == 0x20 or 9 <= c <= 13
+    return (c == 0x120 or c == 0x85 or c == 0xA0 or c == 0x1680 or 0x2000 <= c <= 0x200A or c == 0x2028 or c == 0x2029
+            or c == 0x202F or c == 0x205F or c == 0x3000)
 
 
-# ---------------------------------------------------------------------- lists
+cdef class TrimTable:
+    """How many spaces each token of the vocabulary begins and ends with (reference: process_offsets in pre_tokenizers/
+    byte_level.rs). Tokens whose string is not known before the text is (added tokens that take blanks with them) are marked.
 
-cdef enum Column:
-    IDS
-    TYPES
-    ATTENTION
-    SPECIAL
-    OFFSETS
+    engine: whose vocabulary. added: (id, content, takes blanks) of the added tokens.
+    """
+
+    def __init__(self, Engine engine not None, added):
+        cdef list strings = engine.strings()
+        cdef Py_ssize_t i, k, n
+        cdef str token
+        self.n = len(strings)
+        for id, content, takes_blanks in added:
+            self.n = max(self.n, id + 1)
+        if not strings or self.n > 4 * len(strings) + 1024:
+            raise ValueError("ids without order")
+        if engine.pipeline.model.text_values:
+            raise ValueError("tokens with strings of their own")
+        self.leading = <uint8_t *>calloc(<size_t>self.n + 1, 1)
+        self.trailing = <uint8_t *>calloc(<size_t>self.n + 1, 1)
+        if self.leading == NULL or self.trailing == NULL:
+            raise MemoryError("no memory for the spaces of tokens")
+        for i in range(len(strings)):
+            if strings[i] is None:
+                continue
+            token = <str>strings[i]
+            n = len(token)
+            if n == 0 or not (_is_space(token[0]) or _is_space(token[n - 1])):
+                continue
+            k = 0
+            while k < n and k < UNKNOWN and _is_space(token[k]):
+                k += 1
+            self.leading[i] = <uint8_t>k
+            k = 0
+            while k < n and k < UNKNOWN and _is_space(token[n - 1 - k]):
+                k += 1
+            self.trailing[i] = <uint8_t>k
+        for id, content, takes_blanks in added:
+            if takes_blanks or not content or content != content.strip() or content.strip("\u0120") != content:
+                self.leading[<Py_ssize_t>id] = UNKNOWN
+
+    def __dealloc__(self):
+        free(self.leading)
+        free(self.trailing)
 
 
-cdef list _column(Rows *r, Column column):
-    cdef list rows
-    cdef int64_t i
-    if r.bare:
-        return _list_of_row(r, &r.rows[0], column)
-    rows = []
+cdef bint _spans(Plan p, Rows *r, uint32_t **trimmed) except -1:
+    """Give every row its offsets, trimmed where the post-processor trims them. False: not for here."""
+    cdef int64_t i, n = 0
+    cdef Row *row
+    cdef Sequence *s
+    cdef uint32_t *at
     for i in range(r.n):
-        rows.append(_list_of_row(r, &r.rows[i], column))
-    return rows
+        row = &r.rows[i]
+        s = &r.sequences[row.sample * r.per]
+        row.spans_a = s.spans + 2 * row.first_a
+        row.spans_b = NULL
+        if r.per == 2:
+            row.spans_b = r.sequences[row.sample * 2 + 1].spans + 2 * row.first_b
+        n += row.n_a + row.n_b
+    if p.trim is None:
+        return True
+    trimmed[0] = at = <uint32_t *>malloc(<size_t>(n + 1) * 8)
+    if at == NULL:
+        raise MemoryError("no memory for the offsets")
+    for i in range(r.n):
+        row = &r.rows[i]
+        s = &r.sequences[row.sample * r.per]
+        if not _trim(p, s.ids + row.first_a, row.spans_a, row.n_a, at):
+            return False
+        row.spans_a = at
+        at += 2 * row.n_a
+        if r.per == 2:
+            s = &r.sequences[row.sample * 2 + 1]
+            if not _trim(p, s.ids + row.first_b, row.spans_b, row.n_b, at):
+                return False
+            row.spans_b = at
+            at += 2 * row.n_b
+    return True
 
 
-cdef list _list_of_row(Rows *r, const Row *row, Column column):
-    cdef int64_t pads = r.width - row.length if r.pads and r.width > row.length else 0
-    cdef Py_ssize_t at = 0
-    cdef int k
-    cdef int64_t n, first
-    cdef const Item *item
-    cdef const Sequence *s
-    cdef list out = PyList_New(row.length + pads)
-    if pads and r.left_padding:
-        _pad_list(r, out, at, pads, column)
-        at += pads
-    if column == ATTENTION:
-        fill_constant(out, at, _one, row.length)
-        at += row.length
-    else:
-        for k in range(r.n_items):
-            item = &r.items[k]
-            if item.kind == ITEM_SPECIAL:
-                n = item.n
-            else:
-                n = row.n_a if item.kind == 0 else row.n_b
-            if column == TYPES:
-                fill_constant(out, at, _one if item.type_id == 1 else _zero if item.type_id == 0 else int_from_u64(item.type_id), n)
-            elif column == SPECIAL:
-                fill_constant(out, at, _one if item.kind == ITEM_SPECIAL else _zero, n)
-            elif item.kind == ITEM_SPECIAL:
-                if column == IDS:
-                    fill_u32(out, at, item.ids, n)
-                else:
-                    fill_constant(out, at, _none_pair, n)
-            else:
-                first = row.first_a if item.kind == 0 else row.first_b
-                s = &r.sequences[row.sample * r.per + item.kind]
-                if column == IDS:
-                    fill_u32(out, at, s.ids + first, n)
-                else:
-                    fill_pairs(out, at, s.spans + 2 * first, n)
-            at += n
-    if pads and not r.left_padding:
-        _pad_list(r, out, at, pads, column)
-    return out
-
-
-cdef int _pad_list(Rows *r, list out, Py_ssize_t at, int64_t n, Column column) except -1:
-    if column == IDS:
-        return fill_constant(out, at, int_from_u64(r.pad_id), n)
-    if column == TYPES:
-        return fill_constant(out, at, int_from_u64(r.pad_type_id), n)
-    if column == ATTENTION:
-        return fill_constant(out, at, _zero, n)
-    if column == SPECIAL:
-        return fill_constant(out, at, _one, n)
-    return fill_constant(out, at, _none_pair, n)
+cdef bint _trim(Plan p, const uint32_t *ids, const uint32_t *spans, int64_t n, uint32_t *out) noexcept:
+    cdef int64_t i
+    cdef uint32_t start, end, leading, trailing
+    for i in range(n):
+        if ids[i] >= p.trim.n or p.trim.leading[ids[i]] == UNKNOWN:
+            return False
+        leading = p.trim.leading[ids[i]]
+        trailing = p.trim.trailing[ids[i]]
+        start = spans[2 * i]
+        end = spans[2 * i + 1]
+        if leading:
+            # A single space at the start may be the one that add_prefix_space put there: it is not in the text.
+            if p.first_space_is_a_prefix and leading == 1 and (i == 0 or start == 0):
+                leading = 0
+            start = min(start + leading, end)
+        if trailing and end >= trailing:
+            end = max(end - trailing, start)
+        out[2 * i] = start
+        out[2 * i + 1] = end
+    return True

@@ -84,6 +84,40 @@ cdef struct Hit:
     int64_t end
     int64_t resume           # where the search goes on (the end without the blanks)
 
+# Where the chunks of a segment begin: writes base + byte position of each, in order, and returns their number. text[0:size]
+# is valid UTF-8, all that lies between two added tokens or two safe cuts; 64 bytes before it and 128 after may be read;
+# starts has room for size + 64 entries. (scanners of regular expressions; see scanners/)
+ctypedef int64_t (*boundaries_fn)(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil
+
+cdef enum:
+    # When the text that follows an added token (or the document's beginning) gets a space in front.
+    PREFIX_NONE = 0
+    PREFIX_SPACE = 1         # unless it begins with one (ByteLevel, Metaspace "always")
+    PREFIX_ALWAYS = 2        # (Prepend)
+    PREFIX_FIRST = 3         # as PREFIX_SPACE, at the beginning of the document only (Metaspace "first")
+
+cdef struct Finder:
+    # Looks for the added tokens of one pass.
+    ht_ascii ascii           # FIRST and SECOND flags, nothing else
+    uint8_t first[256]       # bytes that begin a token, ...
+    uint8_t second[256]      # ... and that may come next
+    uint8_t high[4]          # those of `first` that are not ASCII, if they are few
+    int32_t n_high           # -1: they are many
+    const void *matcher
+
+cdef struct RawRules:
+    # Scanners whose chunks are pieces of the raw text (scanners/raw_body.pxi).
+    Finder outer             # the tokens that cut the text first, where there are two kinds
+    Finder inner
+    int32_t has_outer
+    boundaries_fn boundaries # NULL: text that nothing splits, cut where spaces begin
+    const void *cuts         # CutTable of the model, or NULL
+    int32_t marks            # a space stands for U+2581
+    int32_t prefix
+    int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
+    uint8_t cut_after[256]   # before a space behind this byte, with a letter behind it, a chunk begins in every text
+    uint8_t joins_mark[128]  # marks: some merge joins this character and a mark behind it
+
 cdef struct Worker
 ctypedef int (*scan_fn)(Worker *w, const uint8_t *text, int64_t size) noexcept nogil
 ctypedef int (*flush_fn)(Worker *w) noexcept nogil
@@ -93,6 +127,10 @@ ctypedef int (*miss_fn)(Worker *w, int64_t chunk, const ht_key *key) noexcept no
 ctypedef int (*match_fn)(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
 # The exact path's chunks of text[start:end], whose first character has number `character`; appended to the worker's chunks.
 ctypedef int (*region_fn)(Worker *w, const uint8_t *text, int64_t start, int64_t end, uint32_t character) noexcept nogil
+
+# The normal form of text[0:size] written behind worker.used, with character indices where wanted (from `character`); *written is
+# its length.
+ctypedef int (*normalize_fn)(Worker *w, const uint8_t *text, int64_t size, int64_t at, int64_t *written) noexcept nogil
 
 ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
 
@@ -118,6 +156,7 @@ cdef struct Worker:
     int64_t n_starts
     int64_t n_ends
     int64_t chunk_capacity
+    uint8_t *joined          # per chunk: it is one pre-token with the chunk before it; NULL: no chunk is
     Direct *directs
     int64_t n_directs
     int64_t direct_capacity
@@ -133,6 +172,7 @@ cdef struct Worker:
     int64_t limit            # stop after this many chunks, added tokens not counted (each has at least one token); 0 = all
     int64_t added            # added tokens of the document
     int hold                 # do not flush inside the document
+    int begins               # the text begins its document
     int unfinished           # some chunk since the last flush may be unfinished (ACT_UNFINISHED)
     # Output.
     uint32_t *ids
@@ -156,6 +196,8 @@ cdef struct Worker:
     match_fn match
     const void *matcher      # for match
     region_fn region
+    normalize_fn normalize
+    const RawRules *rules
     void *context            # the engine's own per-worker state, for miss and region
     int64_t lookups          # chunks looked up, ...
     int64_t beyond           # ... of these not in their home bucket, ...
@@ -169,6 +211,7 @@ cdef void worker_free(Worker *w) noexcept nogil
 cdef void worker_reset(Worker *w) noexcept nogil
 cdef int worker_room(Worker *w, int64_t bytes, int64_t chunks) noexcept nogil    # text and chunks
 cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
+cdef int worker_join_room(Worker *w) noexcept nogil                               # make `joined`
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
 cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
 cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends

@@ -44,6 +44,7 @@ cdef void worker_free(Worker *w) noexcept nogil:
     free(w.index)
     free(w.starts)
     free(w.ends)
+    free(w.joined)
     free(w.directs)
     free(w.marks)
     free(w.ids)
@@ -62,6 +63,7 @@ cdef void worker_reset(Worker *w) noexcept nogil:
     w.first_chunk = w.flushed_chunks = 0
     w.limit = 0
     w.hold = w.unfinished = 0
+    w.begins = 1
     w.prefix = w.suffix = NULL
     w.n_prefix = w.n_suffix = 0
     w.row_ends = NULL
@@ -100,7 +102,21 @@ cdef int worker_room(Worker *w, int64_t bytes, int64_t chunks) noexcept nogil:
         if p == NULL:
             return SCAN_NO_MEMORY
         w.ends = <uint32_t *>p
+        if w.joined != NULL:
+            p = realloc(w.joined, <size_t>capacity)
+            if p == NULL:
+                return SCAN_NO_MEMORY
+            w.joined = <uint8_t *>p
+            memset(w.joined + w.chunk_capacity, 0, <size_t>(capacity - w.chunk_capacity))
         w.chunk_capacity = capacity
+    return SCAN_OK
+
+
+cdef int worker_join_room(Worker *w) noexcept nogil:
+    if w.joined == NULL:
+        w.joined = <uint8_t *>calloc(<size_t>w.chunk_capacity, 1)
+        if w.joined == NULL:
+            return SCAN_NO_MEMORY
     return SCAN_OK
 
 

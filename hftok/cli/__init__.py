@@ -39,8 +39,9 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit status.
 
-    >>> main(["encode", "demo", "one token", "--ids", "--no-special-tokens"]) == 0
-    True
+    >>> main(["encode", "demo", "[CLS] [SEP]", "--ids", "--no-special-tokens"])
+    2 3
+    0
     """
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 def _samples(texts: list[str]) -> list[str]:
     """The beginnings of some texts, far apart."""
     step = len(texts) // SHOWN
-    return [" ".join(texts[i * step].split()[:9])[:70] for i in range(SHOWN)]
+    return [" ".join(texts[i * step].split()[:9])[:44] for i in range(SHOWN)]
 
 
 def _reference(tokenizer: Tokenizer) -> Any:

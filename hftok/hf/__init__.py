@@ -14,12 +14,13 @@ of a subclass of the transformers class that it replaces; its `is_accelerated` i
 
 from __future__ import annotations
 
+import copy as _copy
 from typing import Any
 
 from hftok.hf import encodings as _encodings  # noqa: F401  (BatchEncoding learns to make its encodings on demand)
+from hftok.hf import library as _library
 from hftok.hf.backends import Given, own_backend
 from hftok.hf.classes import accelerate, accelerated_class, is_accelerated, not_accelerated
-from hftok.hf.library import TokenizerBase, TokenizersBackend, auto, transformers
 from hftok.hf.patching import accelerating, patch, patched, unpatch
 from hftok.hf.tokens import reference_tokens
 from hftok.tokenizer import Tokenizer
@@ -27,7 +28,7 @@ from hftok.tokenizer import Tokenizer
 __all__ = ["AutoTokenizer", "accelerate", "patch", "patched", "unpatch", "wrap"]
 
 
-class AutoTokenizer(auto.AutoTokenizer):  # type: ignore[misc]
+class AutoTokenizer(_library.auto.AutoTokenizer):  # type: ignore[misc]
     """transformers' AutoTokenizer, giving accelerated tokenizers."""
 
     @classmethod
@@ -39,7 +40,7 @@ class AutoTokenizer(auto.AutoTokenizer):  # type: ignore[misc]
             replace (one written in Python): transformers' own object, a warning, and `is_accelerated == False`.
         """
         with accelerating():
-            tokenizer = auto.AutoTokenizer.from_pretrained(
+            tokenizer = _library.auto.AutoTokenizer.from_pretrained(
                 pretrained_model_name_or_path, *inputs, **reference_tokens(kwargs)
             )
         if not is_accelerated(type(tokenizer)) and getattr(tokenizer, "is_accelerated", True):
@@ -58,29 +59,27 @@ def wrap(tokenizer: Any, **kwargs: Any) -> Any:
         UnsupportedTokenizerError: it cannot be reproduced exactly.
         TypeError: it is no tokenizer.
     """
-    if isinstance(tokenizer, TokenizerBase):
-        import copy
-
-        copied = accelerate(copy.deepcopy(tokenizer))
+    if isinstance(tokenizer, _library.TokenizerBase):
+        copied = accelerate(_copy.deepcopy(tokenizer))
         for key, value in kwargs.items():
             setattr(copied, key, value)
         return copied
     own = own_backend(tokenizer)
     if not isinstance(own, Tokenizer):
         raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer")
-    return accelerated_class(TokenizersBackend)(tokenizer_object=Given(own), **kwargs)
+    return accelerated_class(_library.TokenizersBackend)(tokenizer_object=Given(own), **kwargs)
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(transformers, name, None)
+    found = getattr(_library.transformers, name, None)
     if found is None and "Tokenizer" in name:
-        found = auto.tokenizer_class_from_name(name)
-    if not isinstance(found, type) or not issubclass(found, TokenizerBase):
+        found = _library.auto.tokenizer_class_from_name(name)
+    if not isinstance(found, type) or not issubclass(found, _library.TokenizerBase):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}: transformers has no such tokenizer class")
-    return accelerated_class(found) if issubclass(found, TokenizersBackend) else found
+    return accelerated_class(found) if issubclass(found, _library.TokenizersBackend) else found
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in dir(transformers) if "Tokenizer" in name)})
+    return sorted({*__all__, *(name for name in dir(_library.transformers) if "Tokenizer" in name)})

@@ -9,10 +9,11 @@ The fast way (`_core/hf_calls.pyx`) looks calls up in the plans that are made he
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
-from hftok._core.hf_rows import Plan
+from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
 from hftok.hf.library import (
     BatchEncoding,
     PaddingStrategy,
@@ -96,7 +97,9 @@ def _slow_encode(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _slow_encode_plus(self: Any, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(self._tokenizer, CallBackend):  # a call inside a call
+    backend = self._tokenizer
+    if isinstance(backend, CallBackend) or not isinstance(backend, Tokenizer):
+        # A call inside a call; or inside a constructor, where the backend may still be the reference's.
         return ORIGINALS["_encode_plus"](self, *args, **kwargs)
     view = _view(self, _every_window(self, kwargs))
     try:
@@ -148,9 +151,12 @@ def _plan(
         split_special_tokens = bool(tokenizer.split_special_tokens)
     # As `_eventual_warn_about_too_long_sequence` of transformers decides.
     longest = tokenizer.model_max_length if max_length is None and verbose else None
+    engine = backend._engine_of(split_special_tokens)
+    settings = backend._settings(own._truncation, own._padding, own._full_overflow)
+    trims = return_offsets_mapping and not only_ids and trimming_stages(settings.post_processor)
     return Plan(
-        backend._engine_of(split_special_tokens),
-        backend._settings(own._truncation, own._padding, own._full_overflow),
+        engine,
+        settings,
         own._truncation,
         own._padding,
         split_special_tokens,
@@ -168,7 +174,18 @@ def _plan(
         only_ids,
         None if return_tensors is None else TensorType(return_tensors).value,
         None if longest is None or longest == 0 else longest,
+        _trim_table(backend, engine) if trims else None,
     )
+
+
+def _trim_table(backend: Tokenizer, engine: Any) -> TrimTable:
+    """The table of a backend's vocabulary, made once."""
+    kept = backend.__dict__.get("_trim_table")
+    if kept is None or kept[0] is not engine:
+        added = [(id_, t.content, t.lstrip or t.rstrip) for id_, t in backend._added.tokens.items()]
+        kept = backend.__dict__["_trim_table"] = engine, TrimTable(engine, added)
+    table: TrimTable = kept[1]
+    return table
 
 
 def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | None:
@@ -230,6 +247,8 @@ REPLACED: dict[str, Any] = {
     "encode": hf_calls.encode,
     "_encode_plus": hf_calls.encode_plus,
 }
+for _name, _function in REPLACED.items():
+    functools.update_wrapper(_function, ORIGINALS[_name])  # transformers' name, documentation and signature
 
 hf_rows.connect(BatchEncoding)
 hf_calls.connect(

@@ -7,6 +7,7 @@ class has transformers' common one; what a class does in its own way it goes on 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import os
@@ -21,7 +22,9 @@ from hftok.errors import UnsupportedTokenizerError
 from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
+from hftok.hf.methods import replaced_methods
 from hftok.hf.tokens import reference_token, reference_tokens
+from hftok.hf.training import on_our_trainers
 from hftok.tokenizer import Tokenizer
 
 __all__ = ["accelerate", "accelerated_class", "is_accelerated", "not_accelerated"]
@@ -72,50 +75,82 @@ def _namespace(base: Any) -> dict[str, Any]:
             namespace[name] = function
     if base._encode_plus is not ORIGINALS["_encode_plus"]:
         namespace["_encode_plus"] = _one_at_a_time(base._encode_plus)
-    if base.added_tokens_decoder is TokenizersBackend.added_tokens_decoder:
-        namespace["added_tokens_decoder"] = namespace["_added_tokens_decoder"] = _added_tokens_decoder
-    return namespace
+    if base.train_new_from_iterator is TokenizersBackend.train_new_from_iterator:
+        namespace["train_new_from_iterator"] = on_our_trainers(base.train_new_from_iterator)
+    return {**replaced_methods(base), **namespace}
 
 
 # ---- construction ----------------------------------------------------------------------------------------------------
 
 
 def _constructor(base: Any) -> Callable[..., None]:
+    """A constructor that leaves `_tokenizer` ours.
+
+    transformers' own constructors run as they are. Where they would load a tokenizer.json, they are given our tokenizer
+    instead; a class that builds its backend itself does so with the reference's objects, which it may take apart and
+    put together, and the finished backend is copied.
+    """
+
     @functools.wraps(base.__init__)
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        source = kwargs.get("tokenizer_object")
+        given = reference_tokens(kwargs)
+        source = given.get("tokenizer_object")
         try:
-            _construct(self, base, args, reference_tokens(kwargs))
+            own = _own_source(base, given)
         except UnsupportedTokenizerError as error:
             if isinstance(source, (Tokenizer, Given)) or type(self) is not _classes.get(base):
                 raise
             self.__class__ = base
-            self.__dict__.clear()
             base.__init__(self, *args, **kwargs)
+            not_accelerated(self, error)
+            return
+        if own is not None:
+            given.pop("tokenizer_file", None)
+            given["tokenizer_object"] = own
+        base.__init__(self, *args, **given)
+        try:
+            _finish(self)
+        except UnsupportedTokenizerError as error:
+            if own is not None or type(self) is not _classes.get(base):
+                raise
+            self.__dict__.pop("_door", None)
+            self.__class__ = base
             not_accelerated(self, error)
 
     return construct
 
 
-def _construct(self: Any, base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    self.__dict__["_door"] = hf_calls.Door()
+def _own_source(base: Any, kwargs: dict[str, Any]) -> Given | None:
+    """Our backend for a constructor, where it is known beforehand; UnsupportedTokenizerError where there is none."""
     source = kwargs.get("tokenizer_object")
-    if source is not None:
-        # transformers copies what it is given; a tokenizer that as_hf() is called on is shared.
-        if isinstance(source, Tokenizer):
-            kwargs["tokenizer_object"] = Given(copy.deepcopy(source))
-        elif not isinstance(source, Given):
-            own = own_backend(source)
-            if own is not source:
-                kwargs["tokenizer_object"] = Given(own)
-    elif base.__init__ is TokenizersBackend.__init__:
-        # transformers would load the file with the reference.
+    if isinstance(source, Given):
+        return source  # shared with the tokenizer that as_hf() was called on
+    if isinstance(source, Tokenizer):
+        made = copy.deepcopy(source)  # transformers copies what it is given
+    elif source is None and base.__init__ is TokenizersBackend.__init__:
         file = kwargs.get("tokenizer_file")
-        if file is not None and os.path.isfile(file):
-            del kwargs["tokenizer_file"]
-            kwargs["tokenizer_object"] = Given(Tokenizer.from_file(os.fspath(file)))
-    base.__init__(self, *args, **kwargs)
-    self._tokenizer._ready()  # what cannot be reproduced is refused now
+        if file is None or not os.path.isfile(file):
+            return None
+        made = Tokenizer.from_file(os.fspath(file))
+    else:
+        return None
+    made._ready()  # what cannot be reproduced is refused now
+    return Given(made)
+
+
+def _finish(self: Any) -> None:
+    """Make the backend of a constructed tokenizer ours, and its calls fast."""
+    before = self._tokenizer
+    backend = own_backend(before)
+    if not isinstance(backend, Tokenizer):
+        raise UnsupportedTokenizerError("it is no tokenizer of the tokenizers library", type(backend).__name__)
+    backend._ready()
+    self.__dict__["_tokenizer"] = backend
+    self.__dict__["_door"] = hf_calls.Door()
+    if backend is not before and "decode" in getattr(before, "__dict__", {}):
+        wrap = getattr(self, "_wrap_decode_method_backend_tokenizer", None)
+        if wrap is not None:
+            wrap()  # CLIP puts a function of its own on the backend
 
 
 def not_accelerated(tokenizer: Any, reason: object) -> None:
@@ -128,7 +163,7 @@ def _setter(base: Any) -> Callable[[Any, str, Any], None]:
     original = base.__setattr__
 
     def set_attribute(self: Any, key: str, value: Any) -> None:
-        if key == "_tokenizer":
+        if key == "_tokenizer" and "_door" in self.__dict__:  # a constructor works with what it makes
             value = own_backend(value)
         elif isinstance(value, OwnToken):
             value = reference_token(value)
@@ -213,18 +248,11 @@ def _one_at_a_time(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self._tokenizer._lock:
+        backend = self._tokenizer
+        with backend._lock if isinstance(backend, Tokenizer) else contextlib.nullcontext():
             return original(self, *args, **kwargs)
 
     return method
-
-
-def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
-    """The added tokens by id, as instances of the reference's AddedToken, which is what transformers works with."""
-    return {id_: reference_token(token) for id_, token in self._tokenizer.get_added_tokens_decoder().items()}
-
-
-_added_tokens_decoder = property(_reference_tokens_by_id, doc=TokenizersBackend.added_tokens_decoder.__doc__)
 
 
 # ---- tokenizers that exist -------------------------------------------------------------------------------------------
@@ -249,16 +277,13 @@ def accelerate(tokenizer: Any) -> Any:
     if not isinstance(tokenizer, TokenizersBackend):
         name = "tokenizer written in Python" if isinstance(tokenizer, TokenizerBase) else "transformers tokenizer"
         raise TypeError(f"{cls.__name__} is a {name}, without a backend that could be replaced")
-    backend = own_backend(tokenizer._tokenizer)
-    if not isinstance(backend, Tokenizer):
-        raise TypeError(f"the backend of this {cls.__name__} is a {type(backend).__name__}")
-    backend._ready()
-    accelerated = accelerated_class(cls)
-    wraps_decode = "decode" in getattr(tokenizer._tokenizer, "__dict__", {})
-    tokenizer.__dict__["_door"] = hf_calls.Door()
-    tokenizer.__dict__["_tokenizer"] = backend
-    tokenizer.__dict__.pop("is_accelerated", None)
-    tokenizer.__class__ = accelerated
-    if wraps_decode and hasattr(tokenizer, "_wrap_decode_method_backend_tokenizer"):
-        tokenizer._wrap_decode_method_backend_tokenizer()  # CLIP puts a function of its own on the backend
+    before = dict(tokenizer.__dict__)
+    try:
+        _finish(tokenizer)
+        tokenizer.__dict__.pop("is_accelerated", None)
+        tokenizer.__class__ = accelerated_class(cls)
+    except BaseException:
+        tokenizer.__dict__.clear()
+        tokenizer.__dict__.update(before)
+        raise
     return tokenizer

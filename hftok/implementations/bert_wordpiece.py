@@ -30,8 +30,8 @@ class BertWordPieceTokenizer(BaseTokenizer):
         handle_chinese_chars: make a word of every Chinese character.
         strip_accents: drop accents; None: where `lowercase` is on.
         lowercase: lower the case.
-        wordpieces_prefix: what pieces inside a word start with. As in the reference it reaches the decoder and the trainer;
-            the model of a given vocabulary keeps "##".
+        wordpieces_prefix: what pieces inside a word start with. As in the reference it reaches the decoder only; the
+            model of a given vocabulary keeps "##".
 
     Raises:
         TypeError: the vocabulary lacks sep_token or cls_token.

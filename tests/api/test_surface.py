@@ -235,6 +235,38 @@ def test_kinds_are_final(theirs, ours, node):
         extend(ours)
 
 
+ENUMS = ("OffsetReferential", "OffsetType", "SplitDelimiterBehavior")
+
+
+def test_top_level_names():
+    imported_there = {"Enum", "List", "Tuple", "Union", "tokenizers"}
+    public = {name for name in dir(tokenizers) if not name.startswith("_")} - imported_there
+    assert public <= {name for name in dir(hftok) if not name.startswith("_")}
+    assert public <= set(hftok.__all__)
+    for name in ENUMS:
+        assert [(item.name, item.value) for item in getattr(hftok, name)] == [
+            (item.name, item.value) for item in getattr(tokenizers, name)
+        ]
+
+
+@pytest.mark.parametrize("name", [name for name in stub_classes("__init__.pyi") if name not in TOP])
+def test_other_classes(name):
+    """Classes of others: what they have and what their methods are called."""
+    theirs, ours = getattr(tokenizers, name), getattr(hftok, name)
+    for member in vars(theirs):
+        if member not in GIVEN:
+            assert hasattr(ours, member), member
+    if name in ENUMS:
+        return
+    for item in stub_classes("__init__.pyi")[name].body:
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
+            member = inspect.getattr_static(ours, item.name)
+            if inspect.isdatadescriptor(member):
+                assert not settable(stub_classes("__init__.pyi")[name], item.name) or hasattr(type(member), "__set__")
+            else:
+                assert callable(getattr(ours, item.name)), item.name
+
+
 def test_methods_are_told():
     for _, _, ours, _ in CLASSES:
         for name, member in vars(ours).items():

@@ -112,6 +112,8 @@ def plain(value: Any, encodings: bool = True) -> Any:
         return "ndarray", value.dtype, value.shape, items
     if isinstance(value, (tokenizers.Encoding, hftok.Encoding)):
         return "encoding", of_encoding(value)
+    if isinstance(value, list) and set(map(type, value)) == {int}:
+        return "ints", value
     if isinstance(value, (list, tuple)):
         return type(value), [plain(item) for item in value]
     if isinstance(value, dict):
@@ -133,6 +135,7 @@ class Lines(logging.Handler):
 def outcome(function: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """What a call does: (what it gives or raises, warnings, log lines)."""
     handler = Lines()
+    logging.Logger.warning_once.cache_clear()  # type: ignore[attr-defined]  # transformers' own
     logger = logging.getLogger("transformers")
     logger.addHandler(handler)
     try:

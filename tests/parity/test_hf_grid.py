@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import transformers
-from hf_comparison import SPECIALS, TEXTS, outcome, plain, real_folder, reference_off, settings, wordpiece
+from hf_comparison import SPECIALS, TEXTS, outcome, reference_off, settings, wordpiece
 from tokenizers import normalizers, pre_tokenizers, processors
 
 import hftok.hf
@@ -166,18 +166,3 @@ def test_random_calls(name: str) -> None:
     rng = random.Random(f"grid {name}")
     reference, ours = BACKENDS[name]()
     compare(reference, ours, [random_call(rng) for _ in range(400)])
-
-
-@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "bert-base-uncased", "bert-base-cased", "bert-base-chinese"])
-def test_real(name: str) -> None:
-    folder = real_folder(name)
-    if folder is None:
-        pytest.skip("needs the real tokenizers")
-    rng = random.Random(f"real {name}")
-    reference = transformers.AutoTokenizer.from_pretrained(folder)
-    ours = hftok.hf.AutoTokenizer.from_pretrained(folder)
-    for tokenizer in reference, ours:
-        if tokenizer.pad_token is None:
-            tokenizer.pad_token = "[PAD]"
-    compare(reference, ours, [random_call(rng) for _ in range(400)])
-    assert plain(reference.added_tokens_decoder) == plain(ours.added_tokens_decoder)

@@ -81,7 +81,8 @@ from grid_setups import SETUPS
 from grid_texts import grid_texts
 from hftok.testing import encoding_fields
 names = json.loads(sys.argv[2])
-print(json.dumps([[encoding_fields(e) for e in SETUPS[name](hftok).encode_batch(list(grid_texts()))] for name in names]))
+texts = list(grid_texts())
+print(json.dumps([[encoding_fields(e) for e in SETUPS[name](hftok).encode_batch(texts)] for name in names]))
 """
 
 

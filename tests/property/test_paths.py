@@ -9,11 +9,11 @@ import pytest
 from grid_checks import assert_rows
 from grid_setups import SETUPS, ours, theirs
 from grid_texts import ADDED, STRANGE, random_texts, strange
-from hftok._core.engine import Engine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hftok._core import rows as core_rows
+from hftok._core.engine import Engine
 
 NAMES = [name for name in SETUPS if name != "missing_unknown"]
 WORD_PIECE = [name for name in NAMES if name.startswith(("bert", "added"))]

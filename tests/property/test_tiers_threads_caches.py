@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from grid_setups import SETUPS, ours
 from grid_texts import glued, grid_texts, ordinary, random_texts
-from hftok._core.engine import cache_budget
 
 import hftok
 from hftok._core import cpu, parallel
+from hftok._core.engine import cache_budget
 
 TESTS = pathlib.Path(__file__).parent.parent
 NAMES = ["bert_uncased", "bert_cased", "added_flags", "added_in_both_passes", "word_level", "byte_pairs"]

@@ -9,7 +9,7 @@ import tokenizers
 from hftok._core.models.merges import MergeTable
 from hftok._core.models.vocab_map import VocabMap
 
-from hftok import decoders, models, processors
+from hftok import NormalizedString, PreTokenizedString, Regex, decoders, models, normalizers, pre_tokenizers, processors
 from hftok._core.models.bpe import BPEModel
 
 WORDS = [
@@ -126,6 +126,22 @@ def test_unigram():
             same_tokens(ours, tokenizers.models.Unigram(pieces, unk_id, fallback))
 
 
+def test_word_piece():
+    vocab = {"a": 0, "##b": 1, "ab": 2, "##ab": 3, "[UNK]": 4, "b": 5, "##c": 6}
+    ours, theirs = models.WordPiece(vocab), tokenizers.models.WordPiece(vocab)
+    same_tokens(ours, theirs)
+    for name, value in (
+        ("max_input_chars_per_word", 3),
+        ("continuing_subword_prefix", ""),
+        ("unk_token", "b"),
+        ("unk_token", "missing"),
+        ("continuing_subword_prefix", "##"),
+    ):
+        setattr(ours, name, value)
+        setattr(theirs, name, value)
+        same_tokens(ours, theirs)
+
+
 def test_word_level():
     ours, theirs = models.WordLevel(VOCAB), tokenizers.models.WordLevel(VOCAB)
     same_tokens(ours, theirs)
@@ -178,6 +194,136 @@ def test_ids_that_are_not_in_the_vocabulary():
                 MergeTable(vocab, np.array([row], dtype=np.uint32))
     with pytest.raises(ValueError, match="left id, right id and merged id"):
         MergeTable(VocabMap({"a": 0}), np.zeros((2, 2), dtype=np.uint32))
+
+
+# ---- normalizers and pre-tokenizers ---------------------------------------------------------------------------------
+
+NORMALIZERS = [
+    "BertNormalizer()",
+    "BertNormalizer(False, False, False, False)",
+    "ByteLevel()",
+    "Lowercase()",
+    "NFC()",
+    "NFD()",
+    "NFKC()",
+    "NFKD()",
+    "Nmt()",
+    'Prepend("▁")',
+    'Replace("a", "bb")',
+    'Replace(Regex("a+|é"), "-")',
+    "Sequence([])",
+    'Sequence([NFD(), StripAccents(), Lowercase(), Prepend("x")])',
+    "Strip()",
+    "Strip(False, True)",
+    "StripAccents()",
+]
+PRE_TOKENIZERS = [
+    "BertPreTokenizer()",
+    "ByteLevel()",
+    "ByteLevel(False, True, False)",
+    'CharDelimiterSplit("a")',
+    "Digits()",
+    "Digits(True)",
+    "FixedLength(3)",
+    "Metaspace()",
+    'Metaspace("_", "never", False)',
+    "Punctuation()",
+    'Punctuation("merged_with_next")',
+    "Sequence([])",
+    "Sequence([WhitespaceSplit(), Punctuation(), Digits(True)])",
+    'Split(" ", "contiguous")',
+    r'Split(Regex(r"\w+"), "isolated", True)',
+    "UnicodeScripts()",
+    "Whitespace()",
+    "WhitespaceSplit()",
+]
+TEXTS = ["", "a", "  Héllo, aaa wörld 123 ", "中文abc どこ カナ", "e\u0301\u200b ﬁ ½ \t\n", "a\0b", "don't stop… 42%"]
+
+
+def names(module: Any, regex: Any) -> dict[str, Any]:
+    return {**vars(module), "Regex": regex}
+
+
+def outcome(call: Any, *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return type(error).__name__
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return "panic"
+
+
+@pytest.mark.parametrize("code", NORMALIZERS)
+def test_normalizers(code):
+    ours = eval(code, names(normalizers, Regex))
+    theirs = eval(code, names(tokenizers.normalizers, tokenizers.Regex))
+    for text in TEXTS:
+        assert ours.normalize_str(text) == theirs.normalize_str(text)
+        mine, other = NormalizedString(text), tokenizers.NormalizedString(text)
+        ours.normalize(mine)
+        theirs.normalize(other)
+        assert (mine.normalized, mine.original) == (other.normalized, other.original)
+    for wrong in (3, None, b"a", "\ud800"):
+        for method in ("normalize_str", "normalize"):
+            expected = outcome(getattr(theirs, method), wrong)
+            assert isinstance(expected, str)
+            assert outcome(getattr(ours, method), wrong) == expected
+
+
+@pytest.mark.parametrize("code", PRE_TOKENIZERS)
+def test_pre_tokenizers(code):
+    ours = eval(code, names(pre_tokenizers, Regex))
+    theirs = eval(code, names(tokenizers.pre_tokenizers, tokenizers.Regex))
+    for text in TEXTS:
+        assert ours.pre_tokenize_str(text) == theirs.pre_tokenize_str(text)
+        mine, other = PreTokenizedString(text), tokenizers.PreTokenizedString(text)
+        ours.pre_tokenize(mine)
+        theirs.pre_tokenize(other)
+        assert mine.get_splits() == other.get_splits()
+    for wrong in (3, None, b"a", "\ud800"):
+        for method in ("pre_tokenize_str", "pre_tokenize"):
+            expected = outcome(getattr(theirs, method), wrong)
+            assert isinstance(expected, str)
+            assert outcome(getattr(ours, method), wrong) == expected
+
+
+def test_normalizers_and_pre_tokenizers_after_changes():
+    ours, theirs = normalizers.BertNormalizer(), tokenizers.normalizers.BertNormalizer()
+    sequences = normalizers.Sequence([ours]), tokenizers.normalizers.Sequence([theirs])
+    assert sequences[0].normalize_str("HÉ") == sequences[1].normalize_str("HÉ") == "he"
+    for name, value in (("lowercase", False), ("strip_accents", True), ("handle_chinese_chars", False)):
+        setattr(ours, name, value)
+        setattr(theirs, name, value)
+        for one, other in zip((ours, sequences[0]), (theirs, sequences[1]), strict=True):
+            assert one.normalize_str("HÉ 中") == other.normalize_str("HÉ 中")
+    split = pre_tokenizers.Split(" ", "removed"), tokenizers.pre_tokenizers.Split(" ", "removed")
+    for behavior in ("isolated", "merged_with_previous", "merged_with_next", "contiguous", "removed"):
+        for one in split:
+            one.behavior = behavior
+        assert split[0].pre_tokenize_str("a  b c") == split[1].pre_tokenize_str("a  b c")
+
+
+def test_custom_normalizer_and_pre_tokenizer():
+    class Shout:
+        def normalize(self, normalized: Any) -> None:
+            normalized.append("!")
+
+    class Halves:
+        def pre_tokenize(self, pretok: Any) -> None:
+            pretok.split(lambda i, text: [text[: len(str(text)) // 2], text[len(str(text)) // 2 :]])
+
+    for one, other in ((normalizers, pre_tokenizers), (tokenizers.normalizers, tokenizers.pre_tokenizers)):
+        custom = one.Normalizer.custom(Shout())
+        assert one.Sequence([one.Lowercase(), custom]).normalize_str("A") == "a!"
+        custom = other.PreTokenizer.custom(Halves())
+        assert other.Sequence([other.Whitespace(), custom]).pre_tokenize_str("abcd ef") == [
+            ("ab", (0, 2)),
+            ("cd", (2, 4)),
+            ("e", (5, 6)),
+            ("f", (6, 7)),
+        ]
 
 
 # ---- decoders --------------------------------------------------------------------------------------------------------

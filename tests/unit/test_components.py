@@ -350,6 +350,7 @@ T.BpeTrainer(vocab_size=-1)
 T.BpeTrainer(vocab_size=None)
 T.BpeTrainer(special_tokens=("a",))
 T.BpeTrainer(special_tokens=[5])
+T.BpeTrainer(special_tokens=["\\ud800"])
 T.BpeTrainer(special_tokens="a")
 T.BpeTrainer(limit_alphabet=None)
 T.BpeTrainer(initial_alphabet="abc")
@@ -372,6 +373,9 @@ Token(1, 2, (0, 1))
 Token(1, "a", [0, 1])
 Token(1, "a", (0, -1))
 Regex(5)
+Regex("(")
+Regex("a**[")
+N.Replace(Regex("\\\\"), "")
 """
 
 

@@ -11,12 +11,12 @@ from collections import Counter
 
 import pytest
 import tokenizers.models as reference
-from hftok._core.models.bpe import BPEModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_reference import answer_of_kernel, answer_of_reference, byte_chars, construct
 
 from hftok._core.models import bpe
+from hftok._core.models.bpe import BPEModel
 
 ALPHABET = "abcé漢🙂"
 OPTIONS = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges")
@@ -112,8 +112,8 @@ def test_scan_is_used_for_ordinary_vocabularies():
     assert not BPEModel({"a": 0, "": 1}, [("a", "")]).scannable
 
 
-# Strings that share ids: an entry of the queue outlives its symbols, and the pair that is there now has another rank but
-# the same result. The reference applies the old entry, at the old rank.
+# Strings that share ids: an entry of the queue outlives its symbols, and the pair that is there now has another rank
+# but the same result. The reference applies the old entry, at the old rank.
 STALE = [
     ({"a": 1, "b": 0, "c": 0, "cb": 2, "ca": 1, "ab": 2, "caca": 2}, "c a,c b,a b,ca ca", "aacba", [1, 2]),
     (

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 import tokenizers.models as reference
-from hftok._core.models.unigram import UnigramModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_reference import answer_of_kernel, answer_of_reference, construct
 
 from hftok._core.models import unigram
+from hftok._core.models.unigram import UnigramModel
 
 ALPHABET = "abé漢🙂"
 SCORES = st.one_of(

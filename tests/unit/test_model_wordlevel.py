@@ -4,12 +4,12 @@ import doctest
 
 import pytest
 import tokenizers.models as reference
-from hftok._core.models.wordlevel import WordLevelModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_reference import STRANGE, answer_of_kernel, answer_of_reference, corpus, real_model
 
 from hftok._core.models import wordlevel
+from hftok._core.models.wordlevel import WordLevelModel
 
 WORDS = st.text("ab é漢<unk>", max_size=6)
 

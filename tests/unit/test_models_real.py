@@ -4,8 +4,6 @@ import random
 import re
 
 import pytest
-from hftok._core.models.bpe import BPEModel
-from hftok._core.models.unigram import UnigramModel
 from model_reference import (
     STRANGE,
     answer_of_kernel,
@@ -15,6 +13,9 @@ from model_reference import (
     real_model,
     reference_of,
 )
+
+from hftok._core.models.bpe import BPEModel
+from hftok._core.models.unigram import UnigramModel
 
 pytestmark = [pytest.mark.real, pytest.mark.corpus]
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tokenizers as reference
 from exact_cases import ATOMS, GLUED, adversarial, characters
+
 from hftok._core.patterns import Pattern
 from hftok._core.pretokenized import NormalizedString, PreTokenizedString, Token
 

@@ -20,11 +20,11 @@ from exact_cases import (
     reference_alignment,
     reference_normalizer,
 )
-from hftok._core.normalizers import NormalizerProgram
-from hftok._core.pretokenized import NormalizedString
 from tokenizers import normalizers
 
 from hftok._core.errors import UnsupportedTokenizerError
+from hftok._core.normalizers import NormalizerProgram
+from hftok._core.pretokenized import NormalizedString
 
 
 def name_of(spec: tuple[Any, ...]) -> str:

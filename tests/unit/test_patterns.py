@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from exact_cases import ATOMS, EVERYTHING, GLUED
-from hftok._core.patterns import Pattern, check_regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import NormalizedString, Regex
@@ -16,6 +15,7 @@ from tokenizers import NormalizedString, Regex
 from hftok._core import code_points
 from hftok._core.errors import RegexSyntaxError, UnsupportedTokenizerError
 from hftok._core.oniguruma_tables import property_ranges
+from hftok._core.patterns import Pattern, check_regex
 
 # The split patterns of tokenizers in wide use.
 REAL = {

@@ -19,9 +19,10 @@ from exact_cases import (
     reference_alignment,
     reference_pre_tokenizer,
 )
+from tokenizers import pre_tokenizers
+
 from hftok._core.pre_tokenizers import PreTokenizerProgram
 from hftok._core.pretokenized import PreTokenizedString
-from tokenizers import pre_tokenizers
 
 
 def name_of(spec: tuple[Any, ...]) -> str:

@@ -1,5 +1,5 @@
 # Byte-pair encoding of one pre-token; see bpe.pyx.
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeScratch, MergeTable
 from hftok._core.models.model cimport Model, TokenVec
@@ -8,6 +8,9 @@ from hftok._core.models.vocab_map cimport VocabMap
 
 cdef enum:
     NO_ID = 0xFFFFFFFF       # of a character or byte without a token (an id may have this value too: see char_id)
+
+# The byte that each ByteLevel character stands for; -1: not one.
+cdef int16_t CHAR_BYTE[512]
 
 # Code point -> id of the token that is this one character, in pages of 256; page 0 is empty.
 cdef struct CharTable:
@@ -31,7 +34,7 @@ cdef struct BPEScratch:
     int64_t *cuts            # symbols that begin a piece by themselves (see safe_cuts), the first symbol left out
     int64_t cut_count
     int64_t cut_capacity
-    uint8_t *text            # a word in ByteLevel characters
+    uint8_t *text            # a word in ByteLevel characters, or in the bytes that they stand for
     int64_t text_capacity
     MergeScratch merge
 
@@ -62,6 +65,7 @@ cdef class BPEModel(Model):
                          bint byte_fallback, bint ignore_merges) except -1
     cdef int find_byte_level(self) except -1
     cdef int find_cuts(self, BPEModel source) except -1
+    cdef int64_t bytes_of(self, const uint8_t *text, int64_t size, BPEScratch *s) noexcept nogil
     cdef int symbols(self, const uint8_t *text, int64_t size, BPEScratch *s) noexcept nogil
     cdef bint is_largest_id(self, uint32_t cp, int64_t place, bint last) noexcept nogil
     cdef int64_t merge(self, BPEScratch *s) noexcept nogil
@@ -70,5 +74,7 @@ cdef class BPEModel(Model):
     # `size` ids; starts (NULL: not wanted) gets the first byte of each token. Returns the number of tokens or -1 (no memory).
     cdef int64_t encode_bytes(
         self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, void *scratch) noexcept nogil
+    cdef int64_t encode_pieces(
+        self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, BPEScratch *s) noexcept nogil
     cdef int64_t encode_piece(self, const uint8_t *raw, int64_t begin, int64_t end, uint32_t *ids, int64_t *starts,
                               BPEScratch *s) noexcept nogil

@@ -11,7 +11,7 @@ Rules (reference: models/bpe/model.rs `merge_word`, `tokenize_with_cache`, `toke
 
 It leaves to others: the merging itself (`merges`), pre-tokenization, caching of words.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 
@@ -39,12 +39,15 @@ cdef uint16_t BYTE_CHAR[256]
 
 cdef void fill_byte_chars() noexcept nogil:
     cdef int b, other = 256
+    for b in range(512):
+        CHAR_BYTE[b] = -1
     for b in range(256):
         if 33 <= b <= 126 or 161 <= b <= 172 or 174 <= b:
             BYTE_CHAR[b] = <uint16_t>b
         else:
             BYTE_CHAR[b] = <uint16_t>other
             other += 1
+        CHAR_BYTE[BYTE_CHAR[b]] = <int16_t>b
 
 
 fill_byte_chars()
@@ -139,6 +142,27 @@ cdef inline void begin_bytes(
     if starts != NULL:
         for i in range(end - begin):
             starts[i] = begin + i
+
+
+cdef inline int reserve_text(BPEScratch *s, int64_t size) noexcept nogil:
+    cdef uint8_t *text
+    if s.text_capacity < size:
+        text = <uint8_t *>realloc(s.text, <size_t>(size + size // 2 + 64))
+        if text == NULL:
+            return -1
+        s.text = text
+        s.text_capacity = size + size // 2 + 64
+    return 0
+
+
+cdef inline void text_starts(BPEScratch *s, int64_t n) noexcept nogil:
+    """Turn n starts in s.text, raw bytes, into starts in the ByteLevel text (one or two bytes for each)."""
+    cdef int64_t i, at = 0, k = 0
+    for i in range(n):
+        while k < s.starts[i]:
+            at += 1 if BYTE_CHAR[s.text[k]] < 128 else 2
+            k += 1
+        s.starts[i] = at
 
 
 cdef inline int add_cut(BPEScratch *s) noexcept nogil:
@@ -518,11 +542,26 @@ cdef class BPEModel(Model):
                 if error == MODEL_OK and not self.map.unique_ids:
                     out.data[out.size - 1].value = VALUE_TEXT
                 return error
-        error = self.symbols(text, size, s)
+        n = self.bytes_of(text, size, s) if self.byte_level and not self.sampling else -1
+        if n == -2:
+            error = MODEL_NO_MEMORY
+        elif n >= 0:
+            # ByteLevel text: the same as its bytes, by the shorter way.
+            n = self.encode_pieces(s.text, n, s.ids, s.starts, s)
+            error = MODEL_OK
+            if n >= 0:
+                text_starts(s, n)
+                s.end = size
+        else:
+            error = self.symbols(text, size, s)
+            if error == MODEL_OK:
+                n = self.merge(s)
         if error == MODEL_OK:
-            n = self.merge(s)
             error = push_tokens(out, s.ids, s.starts, n, s.end) if n >= 0 else MODEL_NO_MEMORY
         if s.capacity > KEPT_SYMBOLS:
+            free(s.text)
+            s.text = NULL
+            s.text_capacity = 0
             free(s.ids)
             free(s.starts)
             s.ids = NULL
@@ -533,22 +572,34 @@ cdef class BPEModel(Model):
             merge_scratch_free(&s.merge)
         return error
 
+    cdef int64_t bytes_of(self, const uint8_t *text, int64_t size, BPEScratch *s) noexcept nogil:
+        """The bytes that ByteLevel text stands for, in s.text; their number, -1 where some character is no ByteLevel
+        character, -2 when out of memory."""
+        cdef int64_t i = 0, n = 0
+        cdef int length = 0
+        cdef uint32_t cp
+        if reserve(s, size + 1) != 0 or reserve_text(s, size) != 0:
+            return -2
+        while i < size:
+            cp = utf8_decode(text + i, &length)
+            if cp >= 512 or CHAR_BYTE[cp] < 0:
+                return -1
+            s.text[n] = <uint8_t>CHAR_BYTE[cp]
+            n += 1
+            i += length
+        return n
+
     cdef int64_t encode_bytes(
             self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, void *scratch) noexcept nogil:
         cdef BPEScratch *s = <BPEScratch *>scratch
-        cdef int64_t i, n, id, begin, end
-        cdef uint8_t *text
+        cdef int64_t i, n, id
         if size == 0:
             return 0
         if s == NULL:
             return -1
         if self.ignore_merges and not self.sampling and size <= self.map.table.longest:
-            if s.text_capacity < 2 * size:
-                text = <uint8_t *>realloc(s.text, <size_t>(2 * size + 64))
-                if text == NULL:
-                    return -1
-                s.text = text
-                s.text_capacity = 2 * size + 64
+            if reserve_text(s, 2 * size) != 0:
+                return -1
             n = 0
             for i in range(size):
                 n += utf8_encode(BYTE_CHAR[raw[i]], s.text + n)
@@ -561,17 +612,20 @@ cdef class BPEModel(Model):
         if self.sampling:
             begin_bytes(ids, starts, raw, 0, size, self.byte_ids)
             return merge_with_dropout(&self.merge_table.table, ids, starts, size, self._dropout, &s.merge)
+        return self.encode_pieces(raw, size, ids, starts, s)
+
+    cdef int64_t encode_pieces(
+            self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, BPEScratch *s) noexcept nogil:
+        cdef int64_t n = 0, m, begin = 0, end
         if size <= UNCUT or self.byte_cuts is None:
             return self.encode_piece(raw, 0, size, ids, starts, s)
         # Pieces are encoded where they will stay: a piece never gives more ids than it has bytes.
-        n = 0
-        begin = 0
         while begin < size:
             end = next_cut(&self.byte_cuts.table, raw, begin, size)
-            id = self.encode_piece(raw, begin, end, ids + n, starts + n if starts != NULL else NULL, s)
-            if id < 0:
+            m = self.encode_piece(raw, begin, end, ids + n, starts + n if starts != NULL else NULL, s)
+            if m < 0:
                 return -1
-            n += id
+            n += m
             begin = end
         return n
 

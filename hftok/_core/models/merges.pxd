@@ -53,14 +53,21 @@ cdef struct PairTable:
     uint64_t *packed         # left (21 bits) | right (21) | rank (22), all ones where free; NULL where ids or ranks do not fit
     WideSlot *wide           # then this
     uint64_t mask
+    uint64_t *filter         # bit by hash: set where some pair merges. Small enough for the near caches, which the table is
+    uint64_t filter_mask     # not, and most look-ups are for pairs that do not merge
+    uint64_t multiplier      # odd, drawn per process: with it, no list of merges collides by design
     uint32_t *merged         # rank -> id of the merged token
     int64_t ranks            # number of lines in the list of merges
     bint scannable           # repeated "lowest rank, leftmost" gives what the reference's queue gives: see merges.pyx
 
 
-cdef inline uint64_t pair_hash(uint64_t pair) noexcept nogil:
-    pair *= <uint64_t>0x9E3779B97F4A7C15
+cdef inline uint64_t pair_hash(const PairTable *t, uint64_t pair) noexcept nogil:
+    pair *= t.multiplier
     return pair ^ (pair >> 32)
+
+
+cdef inline uint64_t filter_bit(const PairTable *t, uint64_t hash) noexcept nogil:
+    return (hash >> 20) & t.filter_mask
 
 
 cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right) noexcept nogil:
@@ -68,7 +75,11 @@ cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right
     cdef uint64_t pair, k, s
     if t.packed != NULL:
         pair = (<uint64_t>left << ID_BITS) | right
-        k = pair_hash(pair) & t.mask
+        k = pair_hash(t, pair)
+        s = filter_bit(t, k)
+        if not t.filter[s >> 6] >> (s & 63) & 1:
+            return NO_RANK
+        k &= t.mask
         while True:
             s = t.packed[k]
             if s >> RANK_BITS == pair:
@@ -77,11 +88,17 @@ cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right
                 return NO_RANK
             k = (k + 1) & t.mask
     pair = (<uint64_t>left << 32) | right
-    k = pair_hash(pair) & t.mask
+    k = pair_hash(t, pair) & t.mask
     while True:
         if t.wide[k].rank == NO_RANK or t.wide[k].pair == pair:
             return t.wide[k].rank
         k = (k + 1) & t.mask
+
+# Room for so many pairs, empty; packed where ids and ranks fit their bits.
+cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1
+# Set the rank of a pair; whether the pair is new. No more pairs than reserved.
+cdef bint pair_table_put(PairTable *t, uint64_t left, uint64_t right, uint32_t rank) noexcept nogil
+cdef void pair_table_free(PairTable *t) noexcept nogil
 
 # What one thread needs to merge: arrays that grow with the longest row seen.
 cdef struct MergeScratch:

@@ -14,6 +14,8 @@ string, so that later pair makes a string longer than X. `scannable` says that b
 
 It leaves to others: turning text into symbols, unknown characters, word caches.
 """
+import os
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -22,6 +24,8 @@ from hftok._core.models.vocab_map cimport (
     ByteBuffer, VocabMap, VocabTable, buffer_reserve, bytes_differ, utf8_view, vocab_entry,
 )
 from hftok._core.random cimport Random, random_float, random_ready
+
+cdef uint64_t MULTIPLIER = int.from_bytes(os.urandom(8), "little") | 1
 
 
 # --- merging -----------------------------------------------------------------------------------------------------------
@@ -327,6 +331,61 @@ cdef inline int64_t find_near(const VocabTable *t, const uint8_t *p, int64_t n, 
     return i
 
 
+cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1:
+    cdef uint64_t slots = 16, bits = 1 << 12
+    while slots < <uint64_t>pairs * 2:
+        slots *= 2
+    t.mask = slots - 1
+    t.multiplier = MULTIPLIER
+    if packed:
+        while bits < <uint64_t>pairs * 8:
+            bits *= 2
+        t.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
+        t.filter = <uint64_t *>calloc(<size_t>(bits >> 6), sizeof(uint64_t))
+        if t.packed == NULL or t.filter == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        memset(t.packed, 0xFF, <size_t>slots * sizeof(uint64_t))
+        t.filter_mask = bits - 1
+    else:
+        t.wide = <WideSlot *>malloc(<size_t>slots * sizeof(WideSlot))
+        if t.wide == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        memset(t.wide, 0xFF, <size_t>slots * sizeof(WideSlot))
+    return 0
+
+
+cdef bint pair_table_put(PairTable *t, uint64_t left, uint64_t right, uint32_t rank) noexcept nogil:
+    cdef uint64_t pair, k
+    cdef bint fresh
+    if t.packed != NULL:
+        pair = (left << ID_BITS) | right
+        k = filter_bit(t, pair_hash(t, pair))
+        t.filter[k >> 6] |= <uint64_t>1 << (k & 63)
+        k = pair_hash(t, pair) & t.mask
+        while t.packed[k] != <uint64_t>-1 and t.packed[k] >> RANK_BITS != pair:
+            k = (k + 1) & t.mask
+        fresh = t.packed[k] == <uint64_t>-1
+        t.packed[k] = (pair << RANK_BITS) | rank
+        return fresh
+    pair = (left << 32) | right
+    k = pair_hash(t, pair) & t.mask
+    while t.wide[k].rank != NO_RANK and t.wide[k].pair != pair:
+        k = (k + 1) & t.mask
+    fresh = t.wide[k].rank == NO_RANK
+    t.wide[k].pair = pair
+    t.wide[k].rank = rank
+    return fresh
+
+
+cdef void pair_table_free(PairTable *t) noexcept nogil:
+    free(t.packed)
+    free(t.wide)
+    free(t.filter)
+    t.packed = NULL
+    t.wide = NULL
+    t.filter = NULL
+
+
 cdef class MergeTable:
     def __cinit__(self):
         memset(&self.table, 0, sizeof(PairTable))
@@ -334,8 +393,7 @@ cdef class MergeTable:
         self.is_part = NULL
 
     def __dealloc__(self):
-        free(self.table.packed)
-        free(self.table.wide)
+        pair_table_free(&self.table)
         free(self.table.merged)
         free(self.parts)
         free(self.is_part)
@@ -499,41 +557,12 @@ cdef class MergeTable:
     cdef int build_slots(self) except -1:
         cdef PairTable *t = &self.table
         cdef const uint32_t *ids = self.vocab.table.ids
-        cdef uint64_t slots = 16, k, pair, value, left, right
         cdef int64_t rank
         cdef bint packed = self.vocab.max_id < (1 << ID_BITS) - 1 and t.ranks < (1 << RANK_BITS) - 1
-        while slots < <uint64_t>t.ranks * 2:
-            slots *= 2
-        t.mask = slots - 1
-        if packed:
-            t.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
-            if t.packed == NULL:
-                raise MemoryError("out of memory while reading the merges")
-            memset(t.packed, 0xFF, <size_t>slots * sizeof(uint64_t))
-        else:
-            t.wide = <WideSlot *>malloc(<size_t>slots * sizeof(WideSlot))
-            if t.wide == NULL:
-                raise MemoryError("out of memory while reading the merges")
-            memset(t.wide, 0xFF, <size_t>slots * sizeof(WideSlot))
+        pair_table_reserve(t, t.ranks, packed)
         for rank in range(t.ranks):
-            left = ids[self.parts[2 * rank]]
-            right = ids[self.parts[2 * rank + 1]]
-            if packed:
-                pair = (left << ID_BITS) | right
-                value = (pair << RANK_BITS) | <uint64_t>rank
-                k = pair_hash(pair) & t.mask
-                while t.packed[k] != <uint64_t>-1 and t.packed[k] >> RANK_BITS != pair:
-                    k = (k + 1) & t.mask
-                self.distinct += t.packed[k] == <uint64_t>-1
-                t.packed[k] = value  # a later line with the same pair takes the place of the earlier one
-            else:
-                pair = (left << 32) | right
-                k = pair_hash(pair) & t.mask
-                while t.wide[k].rank != NO_RANK and t.wide[k].pair != pair:
-                    k = (k + 1) & t.mask
-                self.distinct += t.wide[k].rank == NO_RANK
-                t.wide[k].pair = pair
-                t.wide[k].rank = <uint32_t>rank
+            # A later line with the same pair takes the place of the earlier one.
+            self.distinct += pair_table_put(t, ids[self.parts[2 * rank]], ids[self.parts[2 * rank + 1]], <uint32_t>rank)
         return 0
 
     @property

@@ -8,152 +8,25 @@
 # normalizer and the pre-tokenizer's classes on each code point. Where a code point's effect depends on its neighbours
 # (ACT_ESCAPE), the text between the separators around it is given to the exact path, which appends its chunks.
 #
-# The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` looks them up.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+# The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` (lookup.pxi) looks them up.
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
 from hftok._core.text cimport utf8_decode
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BATCH, KNOWN, KNOWN_SIZE, MATCH_NONE, MATCH_TOKEN,
-    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Kernels, Worker, char_entry, ht_ascii, is_separator, valid_fn,
-    worker_direct, worker_id_room, worker_room,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, KNOWN, MATCH_NONE, MATCH_TOKEN,
+    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Worker, char_entry, is_separator, worker_direct, worker_room,
 )
 
-cdef extern from "block.h" nogil:
-    ctypedef struct ht_masks:
-        uint64_t run0
-        uint64_t run1
-        uint64_t isolate
-        uint64_t special
-    void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m)
-    int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
-    void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
-                 const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
-    ctypedef struct ht_tables:
-        const uint8_t *table
-        const uint8_t *long_table
-        const uint32_t *arena
-        uint32_t long_mask
-        const uint8_t *text
-        const uint32_t *starts
-        const uint32_t *ends
-    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out)
-    const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
-    uint32_t ht_hash_key(ht_key key)
-    uint32_t ht_hash_long(const uint8_t *key48)
-    void ht_iota(uint32_t base, int n, uint32_t *out)
-    int ht_ctz64(uint64_t x)
-    uint64_t ht_low_bits(int n)
-    bint HT_LIKELY(bint x)
-    bint HT_UNLIKELY(bint x)
+include "lookup.pxi"
 
 cdef extern from "publish.h" nogil:
     void *ht_acquire(void **slot)
-
-include "../emit.pxi"
 
 cdef enum:
     FLUSH_TEXT = 16384       # bytes of chunk text that may pile up inside a document
     STEP = 256               # room for text and chunks that is made before a block or a stretch of characters
 
-
-# ---------------------------------------------------------------------- looking up
-
-cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
-    """Look up every chunk, in order, and write the tokens; no chunk may be open. `full`: spans or words are wanted."""
-    cdef int64_t n = w.n_ends
-    cdef int64_t pos = 0, end, base = 0, filled = 0, k, j
-    cdef const uint8_t *v
-    cdef uint32_t *out
-    cdef int error, stop
-    cdef ht_tables tables
-    tables.text = w.text
-    for k in range(w.n_marks + 1):
-        end = w.marks[k].chunk if k < w.n_marks else n
-        if not w.row_begun and (k < w.n_marks or end > pos):
-            error = worker_id_room(w, w.n_prefix + w.n_suffix + 4 * BATCH)
-            if error:
-                return error
-            emit_around(w, w.prefix, w.n_prefix)
-            w.row_begun = 1
-        while pos < end:
-            if pos == filled:
-                j = n - filled
-                if j > BATCH:
-                    j = BATCH
-                error = worker_id_room(w, (MAX_SPILLED + 4) * BATCH)
-                if error:
-                    return error
-                ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
-                        w.cache.long_table, w.cache.long_mask)
-                base = filled
-                filled += j
-            stop = <int>((end if end < filled else filled) - base)
-            j = pos - base
-            while j < stop:
-                if w.ends[base + j] >= KNOWN:
-                    # A stretch of characters whose ids are known.
-                    while j < stop and w.ends[base + j] >= KNOWN:
-                        w.ids[w.n_ids] = w.ends[base + j] & KNOWN_SIZE
-                        if full:
-                            if w.want_spans:
-                                emit_span(w, w.n_ids, w.index[w.starts[base + j]], w.index[w.starts[base + j]] + 1)
-                            if w.want_words:
-                                w.words[w.n_ids] = w.word
-                            w.word += 1
-                        w.n_ids += 1
-                        j += 1
-                    continue
-                if not full:
-                    out = w.ids + w.n_ids
-                    tables.table = w.cache.table
-                    tables.long_table = w.cache.long_table
-                    tables.long_mask = w.cache.long_mask
-                    tables.arena = w.cache.arena
-                    tables.starts = w.starts + base
-                    tables.ends = w.ends + base
-                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out)
-                    w.n_ids = out - w.ids
-                    if j == stop:
-                        break
-                    if w.ends[base + j] >= KNOWN:
-                        continue
-                # One chunk with everything: spans, or not in its home bucket.
-                v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
-                if v != NULL:
-                    emit_value(w, base + j, <const Value *>v, full)
-                else:
-                    error = w.miss(w, base + j, &w.keys[j])
-                    if error:
-                        return error
-                if full:
-                    w.word += 1
-                j += 1
-            pos = base + j
-        if k < w.n_marks:
-            error = worker_id_room(w, w.n_suffix + w.n_prefix + 4 * BATCH)
-            if error:
-                return error
-            emit_around(w, w.suffix, w.n_suffix)
-            w.row_ends[w.marks[k].row] = w.n_ids
-            w.row_begun = 0
-            w.word = 0
-    w.unfinished = 0
-    w.lookups += n
-    w.flushed_chunks += n - w.first_chunk
-    w.first_chunk = 0
-    w.n_starts = w.n_ends = w.n_marks = w.n_directs = w.next_direct = w.used = 0
-    return SCAN_OK
-
-
-cdef int flush(Worker *w) noexcept nogil:
-    if w.want_spans or w.want_words:
-        return flush_chunks(w, True)
-    return flush_chunks(w, False)
-
-
-# ---------------------------------------------------------------------- scanning
 
 cdef struct Cursor:
     # The scan's place, kept in registers; stored into the worker before anything else looks at it.
@@ -474,25 +347,4 @@ cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
     return scan_text(w, text, size, False)
 
 
-cdef extern from *:
-    """
-    #include "utf8.h"
-    #if defined(HT_UTF8_SIMD)
-    #define HT_UTF8_KERNEL ht_utf8_valid
-    #else
-    #define HT_UTF8_KERNEL NULL
-    #endif
-    """
-    valid_fn HT_UTF8_KERNEL
-
-cdef Kernels _kernels
-_kernels.utf8_valid = HT_UTF8_KERNEL
-_kernels.scan = scan
-_kernels.flush = flush
-_kernels.hash_key = ht_hash_key
-_kernels.hash_long = ht_hash_long
-
-
-def kernels():
-    """Address of this tier's Kernels struct, for the engine."""
-    return <size_t>&_kernels
+include "tier.pxi"

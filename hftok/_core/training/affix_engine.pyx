@@ -224,7 +224,8 @@ cdef int affix_load(AffixEngine *e, const WordSource *words) noexcept nogil:
         for k in range(total, total + n):
             e.length[k] = 1
             if k > total:
-                if change(e, e.id[k - 1], e.id[k], <int64_t>words.count[i]) or add_birth(e, pair_key(e.id[k - 1], e.id[k]), e.words):
+                if (change(e, e.id[k - 1], e.id[k], <int64_t>words.count[i])
+                        or add_birth(e, pair_key(e.id[k - 1], e.id[k]), e.words)):
                     return -1
         e.words += 1
         total += n

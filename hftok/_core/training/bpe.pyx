@@ -116,6 +116,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     threads                    at most so many; None: as many as this process may use, by TOKENIZERS_PARALLELISM and
                                OMP_NUM_THREADS too. The result is the same for any number
     memory_limit               bytes that the pair index may take, roughly, beside the text; less memory costs time
+    tuning                     settings of the engine, for tests: they change time and memory only
     progress                   called as progress(stage, current, total) at most every 0.1 s, and at each stage's end; what
                                it raises is raised here
 
@@ -211,7 +212,8 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         if status == ENGINE_NO_MEMORY:
             raise MemoryError("out of memory while training")
         clock.finish("Compute merges", affix_engine.merges)
-        return result(&affix_engine.strings, affix_engine.merge, affix_engine.merges, characters, {"engine": "affix_engine", "below_zero": affix_engine.below_zero})
+        return result(&affix_engine.strings, affix_engine.merge, affix_engine.merges, characters,
+                      {"engine": "affix_engine", "below_zero": affix_engine.below_zero})
     finally:
         affix_free(&affix_engine)
 

@@ -1,14 +1,17 @@
 # Unigram training's lattices: see lattice.pyx.
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
-# Pieces by their symbols. Nodes count from 1; 0 is no node.
+cdef struct PieceNode:
+    uint32_t symbol
+    int32_t id                  # the piece that ends here, or -1
+    uint32_t first              # its children stand together, by ascending symbol
+    uint32_t children
+
+# Pieces by their symbols. Node 0 is no node.
 cdef struct PieceTrie:
     uint32_t *root              # by first symbol
     uint32_t symbols
-    uint64_t *key               # node << 32 | symbol; 0: empty
-    uint32_t *child
-    int bits
-    int32_t *id                 # by node: the piece that ends there, or -1
+    PieceNode *node
     int64_t nodes
     int64_t capacity
 
@@ -50,10 +53,14 @@ cdef struct PieceModel:
     double unk_probability
     int64_t longest             # symbols of the longest piece
 
-cdef int trie_init(PieceTrie *t, uint32_t symbols) noexcept nogil
+cdef int sort_pieces(const uint32_t *text, const int64_t *start, int64_t *order, int64_t n) noexcept nogil
+cdef int trie_build(PieceTrie *t, uint32_t symbols, const uint32_t *text, const int64_t *start, const int64_t *order, int64_t n,
+                    uint32_t *node) noexcept nogil
 cdef void trie_free(PieceTrie *t) noexcept nogil
-cdef int64_t trie_add(PieceTrie *t, const uint32_t *text, int64_t n) noexcept nogil
 cdef void lattice_free(Lattice *l) noexcept nogil
-cdef void add_expected(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count, double *expected) noexcept nogil
-cdef void add_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count, double *frequency) noexcept nogil
-cdef int second_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, int32_t *path, int64_t *size) noexcept nogil
+cdef void add_expected(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count,
+                       double *expected) noexcept nogil
+cdef void add_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, double count,
+                   double *frequency) noexcept nogil
+cdef int second_best(const PieceModel *m, Lattice *l, const uint32_t *text, int64_t n, int32_t *path,
+                     int64_t *size) noexcept nogil

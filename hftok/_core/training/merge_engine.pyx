@@ -7,16 +7,19 @@ count, then lowest left id, then lowest right id) until the vocabulary is full o
    a threshold that the queue never falls under can be forgotten (`threshold`; when the queue runs dry the text is counted
    again with a lower one, until min_frequency). Should a merge ever form a token that exists, the engine stops with
    ENGINE_COLLISION and the caller turns to affix_engine, which follows the reference there; only affixes can cause it.
-2. Rules taken from the top of the queue, none of which has as its left id another's right id, cannot disturb each other: each
-   changes only counts of pairs that are crossed with it, and what it gives birth to ranks after all of them. Such a batch
-   is applied as one.
-3. While rules are frequent a batch is one pass over the text, which closes up the slots as it goes. When they are rare,
-   each has a sorted list of the slots where it occurs. A token then keeps its slots, its id standing in the first and the last,
+2. Rules taken from the top of the queue, none of which has as its left id another's right id (two that do are crossed),
+   cannot disturb each other. Applying (a, b) changes only counts of pairs (x, a) and (b, y), which are crossed with it and
+   so not in the batch. A newborn (x, ab) is not more frequent than (x, a) was, which ranks after the batch; where the
+   counts are equal it still ranks after, for the new id is higher than a. In the same way (ab, y), after (b, y). Such a
+   batch is applied as one. An id that is not new (a special token's) breaks the argument, and (a, a) is crossed with itself:
+   each goes alone.
+3. While rules are frequent a batch is one pass over the text, which closes up the slots as it goes. When they are rare, each
+   has a sorted list of the slots where it occurs. A token then keeps its slots, its id standing in the first and the last,
    so neighbours are found without links; a list entry may be stale and is checked before use.
 4. Births and losses of a merge are summed by neighbour, and the pair table is asked once for each neighbour.
 
-Sums are integers and each list is written by one thread in text order, so the number of threads never shows. Passes are merge_passes,
-lists merge_lists, arrays and rows merge_state; initial symbols are left to symbols, counting pairs to pair_counts.
+Sums are integers and each list is written by one thread in text order, so the number of threads never shows. Passes are
+merge_passes, lists merge_lists, arrays and rows merge_state; initial symbols are left to symbols, counting pairs to pair_counts.
 """
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t, uint64_t
 
@@ -138,7 +141,8 @@ cdef int recount(Engine *e) noexcept nogil:
     if slots_gather(&e.slots, e.span if e.listed else NULL):
         return ENGINE_NO_MEMORY
     drop_lists(e)
-    if count_pairs(&e.slots, e.strings.size + FIRST_ID, wanted_rows(e), e.least, below, e.threads, e.dense_ids, &e.table, &e.threshold):
+    if count_pairs(&e.slots, e.strings.size + FIRST_ID, wanted_rows(e), e.least, below, e.threads, e.dense_ids, &e.table,
+                   &e.threshold):
         return ENGINE_NO_MEMORY
     if e.max_length < INT64_MAX and e.merges:
         forget_long(e)

@@ -161,8 +161,8 @@ cdef int fill_lists(Engine *e) noexcept nogil:
             n += f.counts[p * rows + i]
         e.places[i] = <uint32_t>n
         total += n
-    if total > e.memory_limit // 8:
-        i = limit_places(e, e.memory_limit // 8, &total)
+    if total > e.memory_limit // 12:
+        i = limit_places(e, e.memory_limit // 12, &total)
         free(f.matrix)
         if i or make_matrix(&f):
             free(f.counts)
@@ -278,8 +278,8 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
     end_batch(e)
     if e.table.rows > e.row_limit and prune(e):
         return ENGINE_NO_MEMORY
-    # Lists of the past are freed by making all lists anew, which the closed-up text makes shorter.
-    if bytes > max(8 * e.place_block_size, <int64_t>1 << 24) or bytes > max(e.memory_limit // 2, <int64_t>1 << 20):
+    # Lists of pairs merged long ago are freed by making all lists anew, which the closed-up text makes shorter.
+    if bytes > max(4 * e.place_block_size, <int64_t>1 << 24) or bytes > max(e.memory_limit // 3, <int64_t>e.threads << 19):
         if slots_gather(&e.slots, e.span):
             return ENGINE_NO_MEMORY
         e.scans += 1

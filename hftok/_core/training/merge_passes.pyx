@@ -1,8 +1,8 @@
 """Merging in one pass over the text: the way of the merge engine while its rules are frequent.
 
-What it does: rewrites every segment from left to right, closing it up as it goes, and sums for each rule of the batch the weight of
-its left and right neighbours; then enters losses and births into the pair table, one operation for each neighbour. Chunks
-are units of parallel work, sums are per thread.
+What it does: rewrites every segment from left to right, closing it up as it goes, and sums for each rule of the batch the
+weight of its left and right neighbours; then enters losses and births into the pair table, one operation for each neighbour.
+Chunks are units of parallel work, sums are per thread.
 
 Rule of the reference: `merge` in models/bpe/word.rs, occurrences from left to right, none overlapping, with the changes of counts
 that it reports, netted over the batch. Choosing the batch is left to merge_engine.

@@ -178,7 +178,7 @@ cdef int64_t wanted_rows(const Engine *e) noexcept nogil:
     """How many pairs to keep: enough for the merges still to make, though crossed ones will lose occurrences meanwhile."""
     cdef int64_t left = e.vocab_size - e.strings.size
     left = min(left, <int64_t>1 << 28)
-    return max(min(2 * left + e.spare_rows, e.memory_limit // 128), <int64_t>1)
+    return max(min(2 * left + e.spare_rows, e.memory_limit // 800), <int64_t>1)
 
 
 cdef int64_t add_row(Engine *e, uint64_t key, int64_t count) noexcept nogil:

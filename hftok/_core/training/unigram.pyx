@@ -1,7 +1,7 @@
 """Training of a Unigram model: seeds from repeated substrings, expectation maximization, pruning.
 
-What it does: the reference's UnigramTrainer (do_train in models/unigram/trainer.rs) step by step. Seeds are all characters and the
-best repeated substrings of the unique words, each word counted once (make_seed_sentence_pieces); E-steps with the words'
+What it does: the reference's UnigramTrainer (do_train in models/unigram/trainer.rs) step by step. Seeds are all characters and
+the best repeated substrings of the unique words, each word counted once (make_seed_sentence_pieces); E-steps with the words'
 counts and M-steps with digamma (run_e_step, run_m_step); pruning by the loss that a piece's second best segmentation would
 bring (prune_sentence_pieces); then the required characters and the best pieces make the vocabulary (finalize).
 
@@ -24,7 +24,7 @@ from libc.string cimport memset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode
 from hftok._core.training.lattice cimport (
-    Lattice, PieceModel, add_best, add_expected, lattice_free, second_best, trie_add, trie_free, trie_init)
+    Lattice, PieceModel, add_best, add_expected, lattice_free, second_best, sort_pieces, trie_build, trie_free)
 from hftok._core.training.substrings cimport SubstringList, keep_best, repeated_substrings
 from hftok._core.training.symbols cimport valid_size
 from hftok._core.training.words cimport WordCounts, byte_order
@@ -160,7 +160,9 @@ cdef class Trainer:
     cdef object code_points         # uint32 by symbol
     cdef object seed_text           # uint32: symbols of all seeds
     cdef object seed_starts         # int64 (seeds + 1,)
-    cdef object nodes               # int64 (seeds,): trie node
+    cdef object sorted_seeds        # int64 (seeds,): by their symbols
+    cdef object nodes               # uint32 (seeds,): trie node; 0 for seeds that were dropped before the trie was made
+    cdef int64_t trie_pieces        # how many pieces the trie was made of
     cdef object alive               # int64 (pieces,): seed of each piece id
     cdef object scores              # float64 (pieces,)
     cdef object piece_text          # uint32: symbols of the pieces, made for pruning
@@ -336,34 +338,47 @@ cdef class Trainer:
         self.scores = scores
         self.alive = np.arange(len(values), dtype=np.int64)
         self.model.longest = max(1, longest, len(unknown))
-        self.build_trie(symbols + 1)
+        order = np.empty(len(values), dtype=np.int64)
+        cdef int64_t[::1] order_view = order
+        cdef const uint32_t[::1] seeds_view = seed_text
+        cdef const int64_t[::1] starts_view = starts
+        cdef int64_t count = len(values)
+        with nogil:
+            status = sort_pieces(&seeds_view[0], &starts_view[0], &order_view[0], count)
+        if status:
+            raise MemoryError("out of memory while sorting seeds")
+        self.sorted_seeds = order
+        self.trie_pieces = 0
 
-    cdef object build_trie(self, uint32_t symbols):
+    cdef object build_trie(self):
+        """Make the trie of the pieces that are left."""
+        kept = np.zeros(len(self.sorted_seeds), dtype=bool)
+        kept[self.alive] = True
+        order = self.sorted_seeds[kept[self.sorted_seeds]]
+        places = np.empty(len(order), dtype=np.uint32)
         cdef const uint32_t[::1] text = self.seed_text
         cdef const int64_t[::1] starts = self.seed_starts
-        cdef int64_t seeds = len(self.seed_starts) - 1
-        nodes = np.zeros(seeds, dtype=np.int64)
-        cdef int64_t[::1] view = nodes
-        cdef int64_t i
-        cdef int failed = 0
+        cdef const int64_t[::1] order_view = order
+        cdef uint32_t[::1] view = places
+        cdef int64_t n = len(order)
+        cdef uint32_t symbols = <uint32_t>len(self.code_points)
+        cdef int failed
         with nogil:
-            failed = trie_init(&self.model.trie, symbols)
-            for i in range(seeds):
-                if failed:
-                    break
-                if starts[i + 1] > starts[i]:
-                    view[i] = trie_add(&self.model.trie, &text[starts[i]], starts[i + 1] - starts[i])
-                    failed = view[i] < 0
+            failed = trie_build(&self.model.trie, symbols, &text[0], &starts[0], &order_view[0], n, &view[0])
         if failed:
             raise MemoryError("out of memory while building the piece trie")
-        self.nodes = nodes
+        self.nodes = np.zeros(len(self.sorted_seeds), dtype=np.uint32)
+        self.nodes[order] = places
+        self.trie_pieces = n
 
     cdef object use_pieces(self):
         """Make the pieces of now what the trie finds. Of two pieces with one string (a seed <UNK>) the later one is found."""
-        cdef const int64_t[::1] nodes = self.nodes
+        cdef int64_t n = len(self.alive)
+        if 10 * n < 9 * self.trie_pieces or self.trie_pieces == 0:
+            self.build_trie()
+        cdef const uint32_t[::1] nodes = self.nodes
         cdef const int64_t[::1] alive = self.alive
         cdef const double[::1] scores = self.scores
-        cdef int64_t n = len(self.alive)
         cdef int64_t i
         cdef double lowest = INFINITY
         self.probabilities = np.empty(n, dtype=np.float64)
@@ -372,10 +387,10 @@ cdef class Trainer:
             raise ValueError("more than 2**31 - 1 pieces; lower seed_size")
         with nogil:
             for i in range(self.model.trie.nodes):
-                self.model.trie.id[i] = -1
+                self.model.trie.node[i].id = -1
             for i in range(n):
                 if nodes[alive[i]]:
-                    self.model.trie.id[nodes[alive[i]]] = <int32_t>i
+                    self.model.trie.node[nodes[alive[i]]].id = <int32_t>i
                 probabilities[i] = exp(scores[i])
                 if scores[i] < lowest:
                     lowest = scores[i]

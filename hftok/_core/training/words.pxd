@@ -8,7 +8,7 @@ cdef class WordCounts:
     cdef uint64_t *count
     cdef int64_t size
     cdef int64_t capacity
-    cdef uint64_t *slot             # tag in the upper 24 bits, word + 1 in the lower 40; 0: empty
+    cdef uint64_t *slot             # tag in the upper 24 bits, word + 1 in the lower 40; 0: empty. NULL: not indexed yet
     cdef int bits
 
     # Count a word of n bytes `times` times more. 0, or -1 without memory, -2 where the count would pass 2**64 - 1; nothing has
@@ -16,6 +16,7 @@ cdef class WordCounts:
     cdef int add(self, const uint8_t *word, int64_t n, uint64_t times) noexcept nogil
     cdef int64_t find(self, const uint8_t *word, int64_t n) noexcept nogil
     cdef int reserve(self, int64_t words, int64_t bytes) noexcept nogil
+    cdef int reserve_exactly(self, int64_t words, int64_t bytes) noexcept nogil
     cdef void place(self, uint64_t h, int64_t i) noexcept nogil
     cdef int64_t look_up(self, const uint8_t *word, int64_t n, uint64_t h) noexcept nogil
     cdef int merge_from(self, WordCounts other) noexcept nogil

@@ -127,13 +127,38 @@ cdef class WordCounts:
                     return i
             at = (at + 1) & mask
 
+    cdef int reserve_exactly(self, int64_t words, int64_t bytes) noexcept nogil:
+        """Room for so much and no more, in an empty table that the caller fills with distinct words (offsets from 0 on). It is
+        indexed when a word is first looked for. 0, or -1 without memory."""
+        free(self.slot)
+        self.slot = NULL
+        self.bits = 0
+        free(self.text)
+        free(self.offset)
+        free(self.count)
+        self.text = <uint8_t *>malloc(<size_t>max(bytes, <int64_t>1))
+        self.offset = <int64_t *>malloc(<size_t>(words + 1) * sizeof(int64_t))
+        self.count = <uint64_t *>malloc(<size_t>max(words, <int64_t>1) * sizeof(uint64_t))
+        self.text_capacity = self.capacity = 0
+        if self.text == NULL or self.offset == NULL or self.count == NULL:
+            return -1
+        self.offset[0] = 0
+        self.text_capacity = bytes
+        self.capacity = words
+        return 0
+
     cdef int64_t find(self, const uint8_t *word, int64_t n) noexcept nogil:
         """The index of a word, or -1."""
+        if self.slot == NULL and self.reserve(self.size, 0):
+            return -1
         return self.look_up(word, n, string_hash(word, n))
 
     cdef int add(self, const uint8_t *word, int64_t n, uint64_t times) noexcept nogil:
         cdef uint64_t h = string_hash(word, n)
-        cdef int64_t i = self.look_up(word, n, h)
+        cdef int64_t i
+        if self.slot == NULL and self.reserve(self.size, 0):
+            return -1
+        i = self.look_up(word, n, h)
         if i >= 0:
             if self.count[i] > UINT64_MAX - times:
                 return -2

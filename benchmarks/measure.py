@@ -1,0 +1,79 @@
+"""Timing on a machine that does other things too: peers take turns, and the best of several turns counts."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["machine", "print_table", "rounds", "seconds_of"]
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """The time of one call, without the collector running into it."""
+    gc.collect()
+    gc.disable()
+    try:
+        begin = time.perf_counter()
+        call()
+        return time.perf_counter() - begin
+    finally:
+        gc.enable()
+
+
+def rounds(calls: dict[str, Callable[[], Any]], count: int) -> dict[str, float]:
+    """The best time of every call out of `count` rounds, in which they take turns: a slow phase hits all of them."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(count):
+        for name, call in calls.items():
+            best[name] = min(best[name], seconds_of(call))
+    return best
+
+
+def machine() -> dict[str, Any]:
+    """What a figure means little without."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from hftok import __version__
+    from hftok._core import cpu, engine, parallel
+
+    versions = {"hftok": __version__}
+    for name in ("tokenizers", "transformers", "nanotoken", "gigatoken", "tiktoken", "rustbpe", "torch", "numpy"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    model = ""
+    try:
+        with open("/proc/cpuinfo") as file:
+            model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
+    except OSError:
+        model = platform.processor()
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "kernels": cpu.choose(),
+        "openmp": parallel.HAVE_OPENMP,
+        "cache_bytes": engine.cache_budget(),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool = False) -> None:
+    """A table for people, or one JSON object a row."""
+    if as_json:
+        for row in rows:
+            print(json.dumps({"table": title, **dict(zip(header, row, strict=True))}, ensure_ascii=False))
+        return
+    print(f"\n{title}")
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, *rows]:
+        cells = [
+            str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  " + "  ".join(cells).rstrip())

@@ -1,0 +1,3 @@
+"""Types of the compiled module; see documents.pyx."""
+
+class Documents: ...

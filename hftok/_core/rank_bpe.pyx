@@ -1,0 +1,408 @@
+"""tiktoken's encoder: a text's pieces, found by the pattern, become tokens by ranks.
+
+Rule (tiktoken 0.14, src/lib.rs `encode_ordinary`, `encode`): the pattern's matches are the pieces, what lies between is
+dropped, each piece is encoded alone (`ranks`). Special tokens are sought first, leftmost first; one that is not allowed is
+text. The text between two of them is searched by itself, so the pattern sees no further. Where one special token begins
+with another, the reference tries them in the order of its hash table: `rust_hash_order` gives that order.
+
+Where pieces are is decided in one place, `next_piece`. Pieces of up to 48 bytes are looked up in the worker's cache first.
+Text that a user controls becomes a special token only if the caller allowed that token: only `encode` with a set of
+allowed ones writes the number of a special token.
+
+It leaves to others: Python arguments and results (`rank_encoding`).
+"""
+cimport cython
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+from hftok._core.chunk_cache cimport (
+    LONG_KEY, MAX_SPILLED, META_COUNT, ChunkCache, Value, cache_clear, cache_find_long, cache_find_overflow, cache_free,
+    cache_init, cache_insert, cache_insert_long, cache_spill, ht_key,
+)
+from hftok._core.models.merges cimport MergeScratch, merge_scratch_free
+from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ranks_encode
+from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, vocab_entry
+from hftok._core.normalized cimport PT_NO_MEMORY, PT_PANIC, pt_free, pt_init
+from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.text cimport utf8_len
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    static inline uint32_t hftok_rank_hash(ht_key k) {
+        uint64_t h = (k.lo ^ UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
+        h ^= h >> 32;
+        h = (h ^ k.hi) * UINT64_C(0xBF58476D1CE4E5B9);
+        return (uint32_t)(h >> 32);
+    }
+
+    static uint32_t hftok_rank_hash_key(ht_key k) { return hftok_rank_hash(k); }
+
+    static uint32_t hftok_rank_hash_long(const uint8_t *key) {
+        uint64_t h = UINT64_C(0x9E3779B97F4A7C15), v;
+        int i;
+        for (i = 0; i < 48; i += 8) {
+            memcpy(&v, key + i, 8);
+            h = (h ^ v) * UINT64_C(0xD6E8FEB86659FD93);
+            h ^= h >> 32;
+        }
+        return (uint32_t)h;
+    }
+
+    /* n bytes at p, 1..16, zero after them; nothing outside them is read. */
+    static inline ht_key hftok_rank_key(const uint8_t *p, int64_t n) {
+        ht_key k;
+        uint64_t a, b;
+        if (n >= 8) {
+            memcpy(&a, p, 8);
+            memcpy(&b, p + n - 8, 8);
+            k.lo = a;
+            k.hi = n == 8 ? 0 : b >> (8 * (16 - n));
+        } else if (n >= 4) {
+            uint32_t x, y;
+            memcpy(&x, p, 4);
+            memcpy(&y, p + n - 4, 4);
+            k.lo = x | ((uint64_t)y << (8 * (n - 4)));
+            k.hi = 0;
+        } else {
+            k.lo = p[0] | ((uint64_t)p[n >> 1] << (8 * (n >> 1))) | ((uint64_t)p[n - 1] << (8 * (n - 1)));
+            k.hi = 0;
+        }
+        return k;
+    }
+    """
+    uint32_t rank_hash "hftok_rank_hash"(ht_key k) noexcept nogil
+    uint32_t rank_hash_key "hftok_rank_hash_key"(ht_key k) noexcept nogil
+    uint32_t rank_hash_long "hftok_rank_hash_long"(const uint8_t *key) noexcept nogil
+    ht_key rank_key "hftok_rank_key"(const uint8_t *p, int64_t n) noexcept nogil
+
+
+cdef int rank_check(int error) except -1:
+    """Raise what an error code stands for."""
+    if error == RANK_OK:
+        return 0
+    if error == RANK_NO_MEMORY:
+        raise MemoryError("out of memory while encoding")
+    if error == RANK_EMPTY:
+        raise ValueError(
+            "there is nothing to encode: the pattern (or the caller) gave an empty piece, and the vocabulary has no empty "
+            "token; use a pattern whose matches are never empty")
+    if error == RANK_NO_BYTE:
+        raise ValueError(
+            "the text has a byte that is no token; put all 256 single bytes into mergeable_ranks, so that any text can be "
+            "encoded")
+    if error == RANK_ENDLESS:
+        raise ValueError("an empty special token is allowed: it would match for ever; leave it out of allowed_special")
+    raise ValueError("the pattern needs too many steps on this text")
+
+
+cdef void worker_free(RankWorker *w) noexcept nogil:
+    if w != NULL:
+        pt_free(&w.matcher)
+        merge_scratch_free(&w.merge)
+        cache_free(&w.cache)
+        free(w.row)
+        free(w.ids)
+        free(w)
+
+
+cdef inline int id_room(RankWorker *w, int64_t n) noexcept nogil:
+    cdef int64_t capacity
+    cdef uint32_t *ids
+    if w.n_ids + n <= w.capacity:
+        return 0
+    capacity = w.capacity + (w.capacity >> 1) + n + 256
+    ids = <uint32_t *>realloc(w.ids, <size_t>capacity * 4)
+    if ids == NULL:
+        return -1
+    w.ids = ids
+    w.capacity = capacity
+    return 0
+
+
+cdef inline int row_room(RankWorker *w, int64_t n) noexcept nogil:
+    cdef uint32_t *row
+    if n <= w.row_capacity:
+        return 0
+    row = <uint32_t *>realloc(w.row, <size_t>(n + (n >> 2) + 64) * 4)
+    if row == NULL:
+        return -1
+    w.row = row
+    w.row_capacity = n + (n >> 2) + 64
+    return 0
+
+
+cdef inline int emit(RankWorker *w, const Value *v) noexcept nogil:
+    """Append the tokens of a cached piece."""
+    cdef uint32_t n = v.meta & META_COUNT
+    cdef const uint32_t *ids
+    if id_room(w, 3) != 0:
+        return -1
+    if n != 0:
+        # Three at once, of which n count.
+        w.ids[w.n_ids] = v.id0
+        w.ids[w.n_ids + 1] = v.id1
+        w.ids[w.n_ids + 2] = v.id2
+    else:
+        n = v.id1
+        if id_room(w, n) != 0:
+            return -1
+        memcpy(w.ids + w.n_ids, w.cache.arena + v.id0, <size_t>n * 4)
+    w.n_ids += n
+    w.last = n
+    return 0
+
+
+cdef inline void remember(RankWorker *w, const uint8_t *p, int64_t n, const uint32_t *ids, int64_t count) noexcept nogil:
+    """Put a piece and its tokens into the cache."""
+    cdef Value v
+    cdef ht_key key
+    cdef uint8_t line[LONG_KEY]
+    memset(&v, 0, sizeof(Value))
+    if count <= 3:
+        v.meta = <uint32_t>count
+        v.id0 = ids[0]
+        v.id1 = ids[1] if count > 1 else 0
+        v.id2 = ids[2] if count > 2 else 0
+    else:
+        v.id0 = cache_spill(&w.cache, count)
+        v.id1 = <uint32_t>count
+        if v.id0 == 0:
+            return
+        memcpy(w.cache.arena + v.id0, ids, <size_t>count * 4)
+    if n <= 16:
+        key = rank_key(p, n)
+        cache_insert(&w.cache, &key, rank_hash(key), &v)
+    else:
+        memset(line, 0, LONG_KEY)
+        memcpy(line, p, <size_t>n)
+        cache_insert_long(&w.cache, line, rank_hash_long(line), &v)
+
+
+cdef class RankEncoder:
+    def __cinit__(self):
+        memset(&self.specials, 0, sizeof(VocabTable))
+        memset(self.first, 0, 256)
+        self.order = NULL
+        self.lengths = NULL
+        self.idle = NULL
+
+    def __dealloc__(self):
+        cdef RankWorker *w
+        while self.idle != NULL:
+            w = self.idle
+            self.idle = w.next
+            worker_free(w)
+        free(self.order)
+        free(self.lengths)
+        free(self.specials.text.data)
+        free(self.specials.offsets)
+        free(self.specials.ids)
+        free(self.specials.slots)
+
+    def __init__(self, RankTable table not None, RustPattern pattern not None, dict specials not None, order=None):
+        """specials: str -> number. order: where one special token begins with another, the place of each in the order that
+        they are tried in."""
+        cdef VocabMap map_
+        cdef int64_t i, length
+        if self.lengths != NULL:
+            raise RuntimeError("a RankEncoder is filled once, when it is made")
+        self.table = table
+        self.pattern = pattern
+        map_ = VocabMap(specials)
+        # Taken over whole: the map is nobody else's.
+        self.specials = map_.table
+        memset(&map_.table, 0, sizeof(VocabTable))
+        self.lengths = <int64_t *>malloc(<size_t>(self.specials.size + 1) * sizeof(int64_t))
+        if self.lengths == NULL:
+            raise MemoryError("out of memory while reading the special tokens")
+        found = set()
+        for i in range(self.specials.size):
+            length = self.specials.offsets[i + 1] - self.specials.offsets[i]
+            if length == 0:
+                self.has_empty = True
+                memset(self.first, 1, 256)
+            else:
+                self.first[self.specials.text.data[self.specials.offsets[i]]] = 1
+            found.add(length)
+        for length in sorted(found):
+            self.lengths[self.n_lengths] = length
+            self.n_lengths += 1
+        if order is not None:
+            self.order = <uint32_t *>malloc(<size_t>(self.specials.size + 1) * sizeof(uint32_t))
+            if self.order == NULL:
+                raise MemoryError("out of memory while reading the special tokens")
+            for i, key in enumerate(specials):
+                self.order[i] = order[key]
+
+    @cython.critical_section
+    cdef RankWorker *take(self, int64_t budget) except NULL:
+        """A worker of the pool, or a new one; its output is empty."""
+        cdef RankWorker *w = self.idle
+        if w != NULL:
+            self.idle = w.next
+            if w.budget != budget:
+                w.cache.budget = budget
+                cache_clear(&w.cache)
+                w.budget = budget
+        else:
+            w = <RankWorker *>calloc(1, sizeof(RankWorker))
+            if w == NULL or cache_init(&w.cache, budget, rank_hash_key, rank_hash_long) != 0:
+                free(w)
+                raise MemoryError("out of memory for an encoder's buffers")
+            pt_init(&w.matcher)
+            w.budget = budget
+            if id_room(w, 64) != 0 or row_room(w, 64) != 0:
+                worker_free(w)
+                raise MemoryError("out of memory for an encoder's buffers")
+        w.n_ids = w.last = 0
+        w.next = NULL
+        return w
+
+    @cython.critical_section
+    cdef void give(self, RankWorker *w):
+        if w.capacity > 1 << 24:         # 64 MiB of output are not kept
+            free(w.ids)
+            w.ids = NULL
+            w.capacity = 0
+        w.matcher.error = 0
+        w.next = self.idle
+        self.idle = w
+
+    # -- special tokens
+
+    cdef int64_t special_at(self, const uint8_t *p, int64_t n) noexcept nogil:
+        cdef int64_t k, entry, best = -1
+        for k in range(self.n_lengths):
+            if self.lengths[k] > n:
+                break
+            entry = vocab_entry(&self.specials, p, self.lengths[k])
+            if entry >= 0:
+                if self.order == NULL:
+                    return entry
+                if best < 0 or self.order[entry] < self.order[best]:
+                    best = entry
+        return best
+
+    cdef int64_t find_special(self, const uint8_t *text, int64_t size, int64_t *at, const uint8_t *chosen) noexcept nogil:
+        cdef int64_t i = at[0], entry
+        while i <= size:
+            while i < size and not self.first[text[i]]:
+                i += 1
+            if i == size and not self.has_empty:
+                return -1
+            entry = self.special_at(text + i, size - i)
+            if entry >= 0 and (chosen == NULL or chosen[entry]):
+                at[0] = i
+                return entry
+            i += utf8_len(text[i]) if i < size else 1
+        return -1
+
+    cdef int64_t holds_special(self, const uint8_t *text, int64_t size, const uint8_t *chosen) noexcept nogil:
+        cdef int64_t i = 0, k, entry
+        while i < size:
+            if self.first[text[i]]:
+                for k in range(self.n_lengths):
+                    if self.lengths[k] > size - i:
+                        break
+                    entry = vocab_entry(&self.specials, text + i, self.lengths[k])
+                    if entry >= 0 and (chosen == NULL or chosen[entry]):
+                        return entry
+            i += 1
+        return -1
+
+    # -- pieces
+
+    cdef int64_t next_piece(
+        self, RankWorker *w, const uint8_t *text, int64_t size, int64_t at, int64_t last, int64_t *start
+    ) noexcept nogil:
+        return self.pattern.next(&w.matcher, text, size, at, last, start)
+
+    cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil:
+        cdef int64_t count, i
+        cdef uint32_t *out
+        if row_room(w, n + 1) != 0:
+            return RANK_NO_MEMORY
+        count = ranks_encode(&self.table.r, p, n, w.row, &w.merge, whole)
+        if count < 0:
+            return <int>count
+        if id_room(w, count) != 0:
+            return RANK_NO_MEMORY
+        out = w.ids + w.n_ids
+        for i in range(count):
+            out[i] = self.table.r.tokens.ids[w.row[i]]
+        w.n_ids += count
+        w.last = count
+        return RANK_OK
+
+    cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil:
+        """`piece` through the cache."""
+        cdef uint32_t hash
+        cdef ht_key key
+        cdef uint8_t *bucket
+        cdef Value *v
+        cdef uint8_t line[LONG_KEY]
+        cdef int64_t before
+        cdef int error
+        # A key is zero behind the piece and never zero at its beginning (chunk_cache): no NUL at either end.
+        cdef bint cacheable = 0 < n <= LONG_KEY and p[0] != 0 and p[n - 1] != 0
+        if cacheable:
+            if n <= 16:
+                key = rank_key(p, n)
+                hash = rank_hash(key)
+                bucket = w.cache.table + <size_t>(hash & w.cache.mask) * 64
+                if memcmp(bucket, &key, 16) == 0:
+                    return emit(w, <Value *>(bucket + 32))
+                if memcmp(bucket + 16, &key, 16) == 0:
+                    return emit(w, <Value *>(bucket + 48))
+                v = cache_find_overflow(&w.cache, &key, hash)
+            else:
+                memset(line, 0, LONG_KEY)
+                memcpy(line, p, <size_t>n)
+                v = cache_find_long(&w.cache, line, rank_hash_long(line))
+            if v != NULL:
+                return emit(w, v)
+        before = w.n_ids
+        error = self.piece(w, p, n, True)
+        if error == RANK_OK and cacheable and w.n_ids - before <= MAX_SPILLED:
+            remember(w, p, n, w.ids + before, w.n_ids - before)
+        return error
+
+    cdef int ordinary(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
+        cdef int64_t at = 0, last = -1, start = 0, end
+        cdef int error
+        while True:
+            end = self.next_piece(w, text, size, at, last, &start)
+            if end < 0:
+                break
+            error = self.cached_piece(w, text + start, end - start)
+            if error != RANK_OK:
+                return error
+            last = at = end
+            if end == start:
+                at += utf8_len(text[end]) if end < size else 1
+        if w.matcher.error:
+            return RANK_NO_MEMORY if w.matcher.error == PT_NO_MEMORY else RANK_PATTERN
+        return RANK_OK
+
+    cdef int encode(self, RankWorker *w, const uint8_t *text, int64_t size, const uint8_t *allowed) noexcept nogil:
+        cdef int64_t start = 0, at, entry
+        cdef int error
+        w.last = 0
+        while True:
+            at = start
+            entry = self.find_special(text, size, &at, allowed) if allowed != NULL else -1
+            error = self.ordinary(w, text + start, (at if entry >= 0 else size) - start)
+            if error != RANK_OK or entry < 0:
+                return error
+            if id_room(w, 1) != 0:
+                return RANK_NO_MEMORY
+            w.ids[w.n_ids] = self.specials.ids[entry]
+            w.n_ids += 1
+            w.last = 0
+            start = at + self.specials.offsets[entry + 1] - self.specials.offsets[entry]
+            if start == at:
+                return RANK_ENDLESS

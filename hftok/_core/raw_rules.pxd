@@ -1,0 +1,16 @@
+# What the scanner of raw text needs to know about one tokenizer; see raw_rules.pyx.
+from hftok._core.added_tokens cimport AddedMatcher
+from hftok._core.models.bpe cimport BPEModel
+from hftok._core.worker cimport Finder, RawRules
+
+cdef class RawScanner:
+    cdef RawRules rules
+    cdef readonly str family         # of the regular expression, or "unsplit"
+    cdef AddedMatcher check          # a text that may hold one of these goes to the exact path, or None
+    cdef readonly bint all_stable    # so does a text that the normalizer may change
+    cdef readonly bint cuts_units    # a huge document may be cut at a space
+    cdef BPEModel model
+    cdef object keep
+
+    cdef int watch(self, Finder *f, AddedMatcher matcher) except -1
+    cdef object set_up_spaces(self)

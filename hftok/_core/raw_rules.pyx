@@ -1,0 +1,191 @@
+"""Which pipelines the scanner of raw text serves, and its rules for each (see scanners/raw_body.pxi).
+
+`plan_raw(normalizer_spec, pre_tokenizer_spec)` tells the two kinds apart:
+
+- byte-level: the pre-tokenizer is one that `recognise` knows and turns bytes into ByteLevel characters; the normalizer is
+  none or one Unicode normal form. The model's symbols are bytes.
+- unsplit: a space becomes U+2581 and nothing splits the text (Llama 2, Mistral, Gemma): the whole text between two added
+  tokens is one pre-token, which the model's table of safe cuts takes apart. Exact as long as every character is a token or
+  falls back to bytes that are: what is dropped or fused would be seen across a cut.
+
+Added tokens. Those of the raw pass cut the text first and those of the normalized pass what is left, each by the rules of
+`added_tokens`. Where the normalizer leaves the text alone, the normalized pass can look at the raw text; where it may not,
+texts that could hold such a token (behind the normalizer) take the exact path.
+"""
+import re
+
+from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from hftok._core.added_tokens cimport AddedMatcher
+from hftok._core.exact cimport Pipeline
+from hftok._core.models.bpe cimport BPEModel
+from hftok._core.models.safe_cuts cimport SafeCuts, may_join
+from hftok._core.worker cimport (
+    HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
+)
+
+from hftok._core.char_tables import flatten
+
+MARK = "\u2581"
+
+# Normal forms, and the bit of uc_stable that tells that a character keeps its text as it is.
+_FORMS = {"NFD": 1, "NFKD": 2, "NFC": 4, "NFKC": 8}
+
+
+def plan_raw(normalizer_spec, pre_tokenizer_spec):
+    """(kind, family, prefix, stable) of a pipeline that the scanner of raw text can serve, or None. kind: "bytes" or
+    "unsplit"; prefix: PREFIX_*; stable: bit of uc_stable.
+
+    >>> plan_raw(("Replace", "String", " ", "\u2581"), None)
+    ('unsplit', None, 0, 0)
+    >>> plan_raw(("Lowercase",), None) is None
+    True
+    """
+    stages = flatten(normalizer_spec)
+    splits = flatten(pre_tokenizer_spec)
+    if any(stage[0] == "ByteLevel" for stage in splits):
+        try:
+            from hftok._core.scanners.recognise import recognise
+        except ImportError:
+            return None
+        if len(stages) > 1 or (stages and stages[0][0] not in _FORMS):
+            return None
+        family = recognise(pre_tokenizer_spec)
+        if family is None:
+            return None
+        prefix = PREFIX_NONE
+        if any(stage[0] == "ByteLevel" and stage[1] for stage in splits):
+            if len(splits) > 1:
+                return None          # every part of a split text would get its own space
+            prefix = PREFIX_SPACE
+        return "bytes", family, prefix, _FORMS[stages[0][0]] if stages else 0
+    return _plan_unsplit(stages, splits)
+
+
+def _plan_unsplit(stages, splits):
+    prefix = PREFIX_NONE
+    replaced = False
+    stages = list(stages)
+    if stages and stages[0] == ("Prepend", MARK):
+        prefix = PREFIX_ALWAYS
+        stages = stages[1:]
+    if stages and stages[0] == ("Replace", "String", " ", MARK):
+        replaced = True
+        stages = stages[1:]
+    if stages or len(splits) > 1:
+        return None
+    if not splits:
+        return ("unsplit", None, prefix, 0) if replaced else None
+    if splits[0][:3] == ("Split", "String", " ") and replaced:
+        return "unsplit", None, prefix, 0        # there is no space left to split at
+    if splits[0][0] == "Metaspace" and splits[0][1] == MARK and not splits[0][3] and prefix == PREFIX_NONE:
+        return "unsplit", None, {"first": PREFIX_FIRST, "always": PREFIX_SPACE, "never": PREFIX_NONE}[splits[0][2]], 0
+    return None
+
+
+cdef class RawScanner:
+    """The rules of one tokenizer. boundaries: address of the family's scanner, 0 for unsplit text. ValueError says why the
+    tokenizer cannot be scanned."""
+
+    def __cinit__(self):
+        memset(&self.rules, 0, sizeof(self.rules))
+
+    def __init__(self, Pipeline pipeline not None, plan not None, size_t boundaries=0):
+        cdef int i
+        cdef AddedMatcher raw = pipeline.raw, normalized = pipeline.normalized
+        kind, self.family, self.rules.prefix, self.rules.stable = plan
+        if not isinstance(pipeline.model, BPEModel):
+            raise ValueError("no scanner for this pipeline and this model")
+        self.model = pipeline.model
+        if not self.model.chunk_independent:
+            raise ValueError("the model's answer depends on more than the word")
+        for matcher in (raw, normalized):
+            if (<AddedMatcher>matcher).m.matches_empty:
+                raise ValueError("an added token is empty")
+            if (<AddedMatcher>matcher).m.begins_blank and (<AddedMatcher>matcher).takes_blanks:
+                raise ValueError("some added token strips white space, and some begins with it")
+        self.rules.boundaries = <boundaries_fn>boundaries
+        if kind == "unsplit":
+            self.set_up_spaces()
+            if normalized.size:
+                self.check = self.bare_tokens(normalized)
+                normalized = None
+        elif not self.model.byte_level:
+            raise ValueError("the vocabulary lacks some of the 256 ByteLevel characters")
+        else:
+            self.all_stable = normalized.size and self.rules.stable
+            for i in range(256):
+                self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
+        if normalized is not None and normalized.size and raw.size:
+            self.rules.has_outer = 1
+            self.watch(&self.rules.outer, raw)
+            self.watch(&self.rules.inner, normalized)
+        else:
+            self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
+        patterns = raw.patterns + pipeline.normalized.patterns
+        strips = raw.takes_blanks or pipeline.normalized.takes_blanks
+        self.cuts_units = not any(
+            re.search("[A-Za-z0-9] [A-Za-z]", text) or (strips and (text[:1].isalnum() or text[len(text) - 1:].isalnum()))
+            for text in (pattern.decode("utf-8") for pattern in patterns)) and self.check is None and not self.all_stable
+        self.keep = pipeline
+
+    cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:
+        cdef int i, bit, flags
+        f.matcher = &matcher.m
+        high = []
+        for i in range(256):
+            f.first[i] = matcher.m.first[i]
+            f.second[i] = matcher.m.second[i]
+            if i >= 128:
+                f.ascii.high_second |= f.second[i]
+                if f.first[i]:
+                    high.append(i)
+                continue
+            flags = (HT_FIRST if f.first[i] else 0) | (HT_SECOND if f.second[i] else 0)
+            f.ascii.cls[i] = <uint8_t>flags
+            f.ascii.map[i] = <uint8_t>i
+            f.ascii.any_first |= f.first[i]
+            for bit in range(6):
+                if flags >> bit & 1:
+                    f.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
+        f.n_high = len(high) if len(high) <= 4 else -1
+        for i in range(f.n_high):
+            f.high[i] = high[i]
+        return 0
+
+    cdef object set_up_spaces(self):
+        """Cuts between characters that nothing joins, spaces read as U+2581."""
+        cdef BPEModel model = self.model
+        cdef int i
+        cdef bint bytes_known = model.byte_fallback
+        self.family = "unsplit"
+        for i in range(256):
+            bytes_known = bytes_known and model.byte_fallback_ids[i] >= 0
+        if model.char_cuts is None or model.ignore_merges or model.prefix_size or model.suffix_size or model.byte_level:
+            raise ValueError("the model's merges leave no safe cuts")
+        # Unknown characters leave a trace across cuts where they vanish (offsets slip) or are fused.
+        if not bytes_known and (model.byte_fallback or model.unk_token is None or model.fuse_unk):
+            raise ValueError("unknown characters may be dropped or fused across a cut")
+        self.rules.marks = 1
+        self.rules.cuts = &model.char_cuts.table
+        for i in range(128):
+            self.rules.joins_mark[i] = may_join(&model.char_cuts.table, i, i, 0x2581, 0xE2)
+            self.rules.cut_after[i] = (48 <= i <= 57 or 97 <= (i | 32) <= 122) and not self.rules.joins_mark[i]
+        self.rules.joins_mark[32] = 1            # a run of spaces stays together
+
+    def bare_tokens(self, AddedMatcher normalized not None):
+        """The tokens of the normalized pass as they would stand in raw text, without their marks."""
+        bare = []
+        for pattern in normalized.patterns:
+            text = pattern.decode("utf-8").replace(MARK, "").strip(" ")
+            if not text or " " in text:
+                raise ValueError("an added token holds marks or spaces")
+            bare.append((text, 0, False, False, False, False))
+        return AddedMatcher(bare)
+
+    def allow_cuts(self):
+        """Byte-level text: chunks may be cut from now on. To be called once it is known that this cannot change a token: either
+        the model does not look for whole words, or every token is what its own bytes are merged into."""
+        if self.model.byte_level and self.model.byte_cuts is not None:
+            self.rules.cuts = &self.model.byte_cuts.table

@@ -1,0 +1,412 @@
+# Scanner of the pipelines in which a pre-token is a piece of the raw text: byte-level BPE behind its regular expression, and
+# SentencePiece-style BPE, whose text nothing splits. Compiled once per CPU tier.
+#
+# A document falls into segments between added tokens, a segment into slices of some KiB between places where the text can be
+# cut whatever surrounds it (`find_cut`); a slice is copied into the chunk text on the way. Its chunks come from the family's
+# scanner (rules.boundaries), and, where characters stand side by side that no merge ever joins, from the model's table of safe
+# cuts: merges never reach across, so the parts of such a pre-token are encoded by themselves, and short parts come
+# again and again where whole runs of Chinese do not.
+#
+# A chunk's text is raw bytes: what the ByteLevel or Metaspace alphabet makes of it is the business of the model's side
+# (engine `_miss`), once per different chunk. Text that the normalizer may change is normalized slice by slice (w.normalize).
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from hftok._core.models.safe_cuts cimport CutTable, may_join
+from hftok._core.text cimport utf8_decode, utf8_prev
+from hftok._core.unicode cimport uc_stable
+from hftok._core.worker cimport (
+    MATCH_NONE, MATCH_TOKEN, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, SCAN_FULL, SCAN_OK, Finder, Hit, RawRules, Worker,
+    worker_direct, worker_join_room, worker_room,
+)
+
+include "lookup.pxi"
+
+cdef extern from "find.h" nogil:
+    uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
+    uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
+
+cdef enum:
+    SLICE = 4096             # bytes from which on a place to cut is looked for
+    FLUSH_TEXT = 8192        # bytes of chunk text that may pile up inside a document
+    STEP = 256
+    CUT_FROM = 13            # bytes of a chunk from which on it is cut where it can be
+    MARK = 0x2581            # what a space stands for in SentencePiece text, ...
+    MARK_FIRST = 0xE2        # ... and its first and last byte
+    MARK_LAST = 0x81
+
+
+cdef inline bint alphanumeric(uint8_t b) noexcept nogil:
+    return 97 <= (b | 32) <= 122 or 48 <= b <= 57
+
+
+cdef inline bint is_han_start(const uint8_t *p) noexcept nogil:
+    """U+4E00..U+9FA5 begins here (three bytes are readable)."""
+    return 0xE4 <= p[0] <= 0xE9 and not (p[0] == 0xE4 and p[1] < 0xB8) and not (p[0] == 0xE9 and (p[1] > 0xBE or (p[1] == 0xBE and p[2] > 0xA5)))
+
+
+cdef inline bint is_stop_mark(const uint8_t *p) noexcept nogil:
+    """An ideographic comma or full stop, or a fullwidth comma, begins here (three bytes are readable)."""
+    return (p[0] == 0xE3 and p[1] == 0x80 and (p[2] == 0x81 or p[2] == 0x82)) or (p[0] == 0xEF and p[1] == 0xBC and p[2] == 0x8C)
+
+
+cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int64_t begin, int64_t end) noexcept nogil:
+    """A place in [begin, end) at which a chunk begins, whatever comes before and behind, or -1: a space between a letter or
+    digit and a letter; or one of the commonest marks of Chinese text behind an ideograph. Every regular expression of the
+    families ends a chunk there; in text that nothing splits, the model's table of joins must agree. begin >= 3."""
+    cdef int64_t i
+    cdef uint8_t b
+    cdef bint split = r.boundaries != NULL
+    cdef const Finder *f = &r.inner
+    if end > size - 3:
+        end = size - 3
+    for i in range(begin, end):
+        b = text[i]
+        if b == c' ':
+            if r.cut_after[text[i - 1]] and 97 <= (text[i + 1] | 32) <= 122 and not f.first[text[i + 1]] and not (
+                    f.first[c' '] and f.second[text[i + 1]]):
+                return i
+        elif b >= 0xE3 and is_stop_mark(text + i) and is_han_start(text + i - 3) and not f.first[b]:
+            if split or (r.cuts != NULL and not may_join(<const CutTable *>r.cuts, <uint32_t>(text[i - 3] & 15) << 12 | <uint32_t>(text[i - 2] & 63) << 6 | (text[i - 1] & 63), text[i - 1],
+                                    0x3000 | <uint32_t>(text[i + 2] & 63) if b == 0xE3 else 0xFF0C, b)):
+                return i
+    return -1
+
+
+cdef inline bint all_stable(const uint8_t *text, int64_t size, int32_t bit) noexcept nogil:
+    """Whether no character changes in the normal form, nor takes part in a change."""
+    cdef int64_t i = 0
+    cdef int length
+    cdef uint64_t eight
+    cdef uint32_t cp
+    while i < size:
+        if i + 8 <= size:
+            memcpy(&eight, text + i, 8)
+            if not eight & <uint64_t>0x8080808080808080:
+                i += 8
+                continue
+        if text[i] < 128:
+            i += 1
+            continue
+        cp = utf8_decode(text + i, &length)
+        # Ideographs have no place in any normal form's tables.
+        if not 0x4E00 <= cp <= 0x9FA5 and not uc_stable(cp) & bit:
+            return False
+        i += length
+    return True
+
+
+cdef inline uint32_t fill_index(const uint8_t *text, int64_t size, uint32_t character, uint32_t *index) noexcept nogil:
+    """The number of each byte's character; returns the number of the character after them."""
+    cdef int64_t i = 0
+    cdef uint64_t eight
+    while i < size:
+        if i + 8 <= size:
+            memcpy(&eight, text + i, 8)
+            if not eight & <uint64_t>0x8080808080808080:
+                ht_iota(character, 8, index + i)
+                character += 8
+                i += 8
+                continue
+        character += (text[i] & 0xC0) != 0x80
+        index[i] = character - 1
+        i += 1
+    return character
+
+
+cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
+    """Text that nothing splits: a chunk begins at the beginning and at every space behind something else, unless a merge may
+    join the two."""
+    cdef int64_t k = 0, n = 1, at
+    cdef uint64_t spaces, begin, before = 1
+    cdef int m, length
+    cdef const uint8_t *p
+    starts[0] = base
+    while k < size:
+        m = <int>(size - k) if size - k < 64 else 64
+        spaces = ht_equal(text + k, m, c' ')
+        begin = spaces & ~((spaces << 1) | before)
+        before = spaces >> 63
+        while begin:
+            at = k + ht_ctz64(begin)
+            begin &= begin - 1
+            if text[at - 1] < 128:
+                if r.joins_mark[text[at - 1]]:
+                    continue
+            else:
+                p = utf8_prev(text + at)
+                if may_join(<const CutTable *>r.cuts, utf8_decode(p, &length), text[at - 1], MARK, MARK_FIRST):
+                    continue
+            starts[n] = base + <uint32_t>at
+            n += 1
+        k += 64
+    return n
+
+
+cdef inline int64_t next_safe_cut(const RawRules *r, const uint8_t *text, int64_t at, int64_t end) noexcept nogil:
+    """The first place behind `at` where no merge joins the characters on its two sides, or end."""
+    cdef const CutTable *t = <const CutTable *>r.cuts
+    cdef int length
+    cdef uint32_t left, right
+    cdef uint8_t last, first
+    left = utf8_decode(text + at, &length)
+    last = text[at + length - 1]
+    if r.marks and left == c' ':
+        left = MARK
+        last = MARK_LAST
+    at += length
+    while at < end:
+        right = utf8_decode(text + at, &length)
+        first = text[at]
+        if r.marks and right == c' ':
+            right = MARK
+            first = MARK_FIRST
+        if not may_join(t, left, last, right, first):
+            return at
+        left = right
+        last = MARK_LAST if first == MARK_FIRST and right == MARK else text[at + length - 1]
+        at += length
+    return end
+
+
+cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
+    """Cut the long ones of the n chunks from `first` on where that is safe. *total becomes their number."""
+    cdef const RawRules *r = w.rules
+    cdef int64_t i, k = 0, m, at, stop
+    cdef int error
+    cdef uint32_t *starts = w.starts + first
+    cdef uint32_t *out = w.ends + first      # collected here, copied back below
+    if words:
+        error = worker_join_room(w)
+        if error:
+            return error
+    for i in range(n):
+        at = starts[i]
+        stop = starts[i + 1] if i + 1 < n else end
+        out[k] = <uint32_t>at
+        if words:
+            w.joined[first + k] = 0
+        k += 1
+        if stop - at < CUT_FROM:
+            continue
+        while True:
+            at = next_safe_cut(r, w.text, at, stop)
+            if at >= stop:
+                break
+            out[k] = <uint32_t>at
+            if words:
+                w.joined[first + k] = 1
+            k += 1
+    if words:
+        w.joined[first + k] = 0
+    memcpy(starts, out, <size_t>k * 4)
+    total[0] = k
+    return SCAN_OK
+
+
+cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint high, bint prefix, bint begins, bint ends, bint full) noexcept nogil:
+    """The chunks of one slice, whose bytes have been copied behind w.used (one further with a prefix). begins, ends: with it its
+    segment does."""
+    cdef const RawRules *r = w.rules
+    cdef int64_t base = w.used + prefix, n, k, end
+    cdef int error
+    end = base + size
+    if high and r.stable and not all_stable(text, size, r.stable):
+        error = w.normalize(w, text, size, base, &n)
+        if error:
+            return error
+        end = base + n
+    elif full:
+        if high:
+            w.character = fill_index(text, size, w.character, w.index + base)
+        else:
+            ht_iota(w.character, <int>size, w.index + base)
+            w.character += <uint32_t>size
+    if prefix:
+        w.text[base - 1] = c' '
+        base -= 1
+        if full:
+            w.index[base] = w.index[base + 1]
+    # At most as many chunks as bytes.
+    error = worker_room(w, end - w.used, end - base + 2)
+    if error:
+        return error
+    if r.boundaries != NULL:
+        n = r.boundaries(w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
+    else:
+        n = space_starts(r, w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
+    if r.cuts != NULL and (high or r.marks):
+        error = cut_chunks(w, w.n_starts, n, end, full and w.want_words, &n)
+        if error:
+            return error
+        if r.marks and full and w.want_words:
+            # The whole segment is one pre-token.
+            memset(w.joined + w.n_starts, 1, <size_t>(n + 1))
+            w.joined[w.n_starts] = not begins
+            w.joined[w.n_starts + n] = not ends
+    elif full and w.joined != NULL:
+        memset(w.joined + w.n_starts, 0, <size_t>(n + 1))
+    k = w.n_starts
+    memcpy(w.ends + k, w.starts + k + 1, <size_t>(n - 1) * 4)
+    w.ends[k + n - 1] = <uint32_t>end
+    w.n_starts = w.n_ends = k + n
+    w.used = end
+    return SCAN_OK
+
+
+cdef int find_outer(Worker *w, const uint8_t *text, int64_t size, int64_t begin, int64_t floor, int64_t *skip, Hit *hit) noexcept nogil:
+    """MATCH_TOKEN with the next token of the outer pass at or behind `begin`, or MATCH_NONE."""
+    cdef const Finder *f = &w.rules.outer
+    cdef int64_t k = begin, p
+    cdef uint8_t copy[64]
+    cdef uint64_t special, hi
+    cdef int n, x, found
+    while k < size:
+        n = <int>(size - k) if size - k < 64 else 64
+        special = ht_find(&f.ascii, text + k, n, copy, &hi)
+        if hi and f.n_high:
+            special |= high_candidates(f, text + k, n, hi)
+        while special:
+            p = k + ht_ctz64(special)
+            special &= special - 1
+            if p < skip[0] or not f.first[text[p]]:
+                continue
+            found = w.match(f.matcher, text, size, p, floor, hit)
+            if found == MATCH_TOKEN:
+                return found
+            if found != MATCH_NONE:
+                skip[0] = hit.resume
+        k += n
+    return MATCH_NONE
+
+
+cdef inline uint64_t high_candidates(const Finder *f, const uint8_t *text, int n, uint64_t high) noexcept nogil:
+    cdef int i
+    cdef uint64_t found = 0
+    if f.n_high < 0:
+        return high
+    for i in range(f.n_high):
+        found |= ht_equal(text, n, f.high[i])
+    return found
+
+
+cdef inline int add_token(Worker *w, const uint8_t *text, const Hit *hit, bint full) noexcept nogil:
+    cdef uint32_t first = w.character
+    cdef int64_t i
+    cdef int error
+    if full:
+        for i in range(hit.start, hit.end):
+            w.character += (text[i] & 0xC0) != 0x80
+    error = worker_room(w, 0, STEP)
+    if error:
+        return error
+    if w.joined != NULL:
+        w.joined[w.n_starts] = w.joined[w.n_starts + 1] = 0
+    return worker_direct(w, hit.id, first, w.character)
+
+
+cdef inline int scan_segment(Worker *w, const uint8_t *text, int64_t size, bint begins, bint first, bint full) noexcept nogil:
+    """Chunks and tokens of the inner pass. begins: the text is not the rest of a segment; first: it begins its document."""
+    cdef const RawRules *r = w.rules
+    cdef const Finder *f = &r.inner
+    cdef int64_t i = 0, k, q, end, p, base, floor = 0, skip = 0, target, most = SLICE
+    cdef bint prefix
+    cdef uint64_t special, hi, high
+    cdef int n, error, found
+    cdef Hit hit
+    if w.limit and w.limit < SLICE // 8:
+        most = 8 * w.limit + 64
+    while i < size:
+        if w.used < 64:
+            w.used = 64          # the family's scanner looks back
+        prefix = False
+        if begins and r.prefix != PREFIX_NONE:
+            prefix = r.prefix == PREFIX_ALWAYS or (text[i] != c' ' and (r.prefix == PREFIX_SPACE or (i == 0 and first)))
+        base = w.used + prefix
+        # A slice: up to an added token, to a place to cut, to the end.
+        k = i
+        target = i + most
+        end = -1
+        high = 0
+        found = MATCH_NONE
+        while end < 0:
+            if k >= size:
+                end = size
+                break
+            if HT_UNLIKELY(base + (k - i) + STEP > w.capacity):
+                error = worker_room(w, prefix + (k - i) + STEP + SLICE, 0)
+                if error:
+                    return error
+            n = <int>(size - k) if size - k < 64 else 64
+            special = ht_find(&f.ascii, text + k, n, w.text + base + (k - i), &hi)
+            if HT_UNLIKELY(hi and f.n_high):
+                special |= high_candidates(f, text + k, n, hi)
+            high |= hi
+            q = -1
+            if HT_UNLIKELY(k >= target):
+                q = find_cut(r, text, size, k, k + n)
+            while HT_UNLIKELY(special != 0):
+                p = k + ht_ctz64(special)
+                special &= special - 1
+                if q >= 0 and p >= q:
+                    break
+                if p < skip or not f.first[text[p]]:
+                    continue
+                found = w.match(f.matcher, text, size, p, floor, &hit)
+                if found == MATCH_TOKEN:
+                    end = hit.start
+                    break
+                if found != MATCH_NONE:
+                    skip = hit.resume
+                found = MATCH_NONE
+            if end < 0:
+                end = q
+            k += n
+        if end > i:
+            error = add_slice(w, text + i, end - i, high != 0, prefix, begins, found == MATCH_TOKEN or end == size, full)
+            if error:
+                return error
+            begins = False
+        i = end
+        if found == MATCH_TOKEN:
+            error = add_token(w, text, &hit, full)
+            if error:
+                return error
+            i = floor = hit.end
+            skip = hit.resume
+            begins = True
+        if w.limit and w.flushed_chunks + w.n_ends - w.first_chunk - w.added >= w.limit:
+            return SCAN_FULL
+        if w.used > FLUSH_TEXT:
+            error = flush(w)
+            if error:
+                return error
+    return SCAN_OK
+
+
+cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
+    cdef int64_t i = 0, floor = 0, skip = 0
+    cdef int error
+    cdef Hit hit
+    cdef bint begins = w.begins, first = w.begins
+    if w.rules.has_outer:
+        while find_outer(w, text, size, i, floor, &skip, &hit) == MATCH_TOKEN:
+            error = scan_segment(w, text + i, hit.start - i, begins, first, full)
+            if error == SCAN_OK:
+                error = add_token(w, text, &hit, full)
+            if error:
+                return error
+            i = floor = hit.end
+            skip = hit.resume
+            begins = True
+            first = False
+    return scan_segment(w, text + i, size - i, begins, first and i == 0, full)
+
+
+cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
+    if w.want_spans or w.want_words:
+        return scan_text(w, text, size, True)
+    return scan_text(w, text, size, False)
+
+
+include "tier.pxi"

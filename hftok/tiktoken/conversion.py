@@ -1,0 +1,172 @@
+"""From a Tokenizer to a tiktoken Encoding.
+
+An Encoding merges by ranks: any two neighbours whose concatenation is a token, the lowest rank first, and a piece that is a
+token stays whole. A Tokenizer merges by a list of pairs. Both give the same tokens on every text if
+
+* the list is in the order of the numbers of what its lines make (so a number can serve as rank), and
+* cutting each token into bytes and merging them back with the lines before its own leaves exactly two parts, and the list
+  has that pair. Then no other pair that makes the token ever stands in a text when its turn comes: whatever lies inside
+  the token's bytes was merged there as it is when they stand alone, and nothing that reaches across their ends was.
+
+A token that no merges lead to comes out of an Encoding as a whole piece; so it does here with `ignore_merges`, which is
+asked for in that case. Whatever else an Encoding cannot say is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from hftok._core import code_points, regex_program, regex_syntax, rust_regex
+from hftok._core.code_points import Ranges
+from hftok._core.models.ranks import RankTable
+from hftok._core.regex_tree import Alternatives, Empty, Node, Repeat, Sequence, Set
+from hftok.errors import UnsupportedTokenizerError
+from hftok.models import BPE
+from hftok.pre_tokenizers import ByteLevel
+from hftok.tiktoken.core import Encoding
+
+if TYPE_CHECKING:
+    from hftok.tokenizer import Tokenizer
+
+__all__ = ["BYTE_LEVEL_PATTERN", "as_tiktoken"]
+
+# What ByteLevel splits by (reference: pre_tokenizers/byte_level.rs).
+BYTE_LEVEL_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def as_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Encoding:
+    """An Encoding that gives the tokenizer's ids (see `Tokenizer.as_tiktoken`)."""
+    model = tokenizer.model
+    if not isinstance(model, BPE):
+        _refuse(type(model).__name__, "only byte-level BPE has ranks")
+    if tokenizer.normalizer is not None:
+        _refuse(type(tokenizer.normalizer).__name__, "an Encoding does not normalize")
+    pattern = _pattern(_form(tokenizer.pre_tokenizer))
+    _check_pattern(pattern)
+    added = tokenizer.get_added_tokens_decoder()
+    special = {}
+    for number, token in added.items():
+        if token.lstrip or token.rstrip or token.single_word:
+            _refuse("AddedToken", f"{token.content!r} takes or looks at what stands beside it; special tokens here do not")
+        special[token.content] = number
+    ranks = _ranks(model, special)
+    return Encoding(name or "tokenizer", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
+
+
+def _refuse(component: str, why: str) -> NoReturn:
+    raise UnsupportedTokenizerError(f"{why}, so this tokenizer cannot be given as a tiktoken Encoding", component)
+
+
+def _form(component: Any) -> Any:
+    """A component as JSON has it."""
+    return None if component is None else json.loads(component.__getstate__())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pattern
+
+
+def _pattern(form: Any) -> str:
+    """The pattern of ByteLevel, or of one Split before a ByteLevel that only maps bytes."""
+    kind = form["type"] if form is not None else "None"
+    steps = form["pretokenizers"] if kind == "Sequence" else [] if form is None else [form]
+    if not steps or steps[-1]["type"] != "ByteLevel" or len(steps) > 2:
+        _refuse(kind, "the pre-tokenizer must be a ByteLevel, or one Split and then a ByteLevel")
+    if steps[-1]["add_prefix_space"]:
+        _refuse("ByteLevel", "add_prefix_space changes the text")
+    if len(steps) == 1:
+        if not steps[0].get("use_regex", True):
+            _refuse("ByteLevel", "without use_regex a text is a single piece of any length, which no pattern is for")
+        return BYTE_LEVEL_PATTERN
+    split = steps[0]
+    if steps[1].get("use_regex", True) or split["type"] != "Split" or "Regex" not in split["pattern"]:
+        _refuse(kind, "before the ByteLevel, which must have use_regex=False, may stand one Split by a Regex")
+    pattern: str = split["pattern"]["Regex"]
+    if (split["behavior"], split["invert"]) in (("Isolated", False), ("Removed", True)):
+        if split["behavior"] == "Isolated" and not _covers(rust_regex.parse(pattern)):
+            _refuse("Split", "text that the pattern does not match is a piece too, and an Encoding would drop it")
+        return pattern
+    _refuse("Split", f"its behavior is {split['behavior']}{' inverted' * split['invert']}, and the pieces must be matches")
+
+
+def _check_pattern(pattern: str) -> None:
+    """The pattern must mean to fancy-regex what it means to Oniguruma: the same program comes out of both readings."""
+    if regex_program.build(regex_syntax.parse(pattern)) != regex_program.build(rust_regex.parse(pattern)):
+        _refuse("Regex", f"tiktoken's regular expressions read the pattern {pattern!r} in another way")
+
+
+def _covers(tree: Node) -> bool:
+    """Whether a match begins at every character: each is one that some branch needs nothing else for."""
+    branches = tree.branches if isinstance(tree, Alternatives) else (tree,)
+    ranges = code_points.from_pairs(pair for branch in branches for pair in _sure_starts(branch))
+    # No text holds a surrogate.
+    return code_points.union(ranges, ((0xD800, 0xDFFF),)) == code_points.ANY
+
+
+def _sure_starts(branch: Node) -> Ranges:
+    """Characters that the branch matches by themselves, whatever follows."""
+    items = branch.items if isinstance(branch, Sequence) else (branch,)
+    needed: Ranges | None = None
+    for item in items:
+        if isinstance(item, Repeat) and item.low == 0 or isinstance(item, Empty):
+            continue
+        single = item.body if isinstance(item, Repeat) and item.low == 1 else item
+        if needed is not None or not isinstance(single, Set):
+            return code_points.NOTHING
+        needed = single.ranges
+    return needed or code_points.NOTHING
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks
+
+
+def _ranks(model: BPE, special: dict[str, int]) -> dict[bytes, int]:
+    if model.dropout:
+        _refuse("BPE", "dropout is random")
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        _refuse("BPE", "tokens with a prefix or suffix are no bytes")
+    byte_of = {character: byte for byte, character in enumerate(ByteLevel.alphabet())}
+    fields = model._description().fields
+    ranks: dict[bytes, int] = {}
+    for token, number in fields["vocab"].items():
+        if token in special:
+            continue
+        try:
+            ranks[bytes([byte_of[character] for character in token])] = number
+        except KeyError:
+            _refuse("BPE", f"the token {token!r} has characters that are not of the byte-level alphabet")
+    if b"" in ranks:
+        _refuse("BPE", "there is an empty token")
+    missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if missing:
+        _refuse("BPE", f"{len(missing)} bytes are no tokens, the first of them {missing[0]}, and text with them is dropped")
+    if len(set(ranks.values())) != len(ranks):
+        _refuse("BPE", "two tokens have the same number")
+    _check_merges(ranks, np.asarray(fields["merges"].rows), bool(model.ignore_merges))
+    return ranks
+
+
+def _check_merges(ranks: dict[bytes, int], rows: Any, ignore_merges: bool) -> None:
+    """See the head of this file. rows: left id, right id, merged id of each line of the list."""
+    numbers = np.fromiter(sorted(ranks.values()), np.int64, len(ranks))
+    made = rows[:, 2].astype(np.int64)
+    if (np.diff(made) < 0).any():
+        _refuse("BPE", "the merges are not in the order of the numbers that they make")
+    if not np.isin(rows, numbers).all():
+        _refuse("BPE", "a merge takes or makes an added token")
+    parts = RankTable(ranks).last_merges()
+    length_of = {number: len(token) for token, number in ranks.items()}
+    lines = {(int(left), int(right)): int(result) for left, right, result in rows}
+    for entry, (left, right) in enumerate(parts.tolist()):
+        number = int(numbers[entry])
+        if length_of[number] < 2:
+            continue
+        if left < 0:
+            if not ignore_merges:
+                _refuse("BPE", f"no merges make the token {number}, which tiktoken would find as a whole piece")
+        elif lines.get((int(numbers[left]), int(numbers[right]))) != number:
+            _refuse("BPE", f"the merges do not make the token {number} of the tokens that its rank makes it of")

@@ -1,0 +1,50 @@
+"""The grid of calls on every real tokenizer at hand, of all model families."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+from typing import Any
+
+import pytest
+import transformers
+from hf_comparison import plain
+from test_hf_grid import compare, random_call
+
+import hftok.hf
+
+FOLDER = pathlib.Path(os.environ.get("HFTOK_TEST_DATA", "/nowhere"), "tokenizers")
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/tokenizer.json"))
+CALLS = int(os.environ.get("HFTOK_GRID_CALLS", "10"))  # of each kind: the long run uses hundreds
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(not NAMES, reason="needs the real tokenizers"),
+]
+
+
+def load(name: str) -> tuple[Any, Any]:
+    folder = FOLDER / name
+    config = folder / "tokenizer_config.json"
+    if config.exists() and "auto_map" in json.loads(config.read_text()):
+        pytest.skip("a tokenizer with code of its own, which is not at hand")
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = hftok.hf.AutoTokenizer.from_pretrained(folder)
+    assert ours.is_accelerated
+    assert ours.backend_tokenizer.to_str() == theirs.backend_tokenizer.to_str()
+    assert plain(ours.added_tokens_decoder) == plain(theirs.added_tokens_decoder)
+    if theirs.pad_token is None:
+        added = theirs.added_tokens_decoder
+        theirs.pad_token = ours.pad_token = next(iter(added.values())).content if added else theirs.decode([0])
+    if theirs.model_max_length > 2000:
+        theirs.model_max_length = ours.model_max_length = 2000  # padding to a hundred thousand tokens takes its time
+    return theirs, ours
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_calls(name: str) -> None:
+    rng = random.Random(f"real {name}")
+    theirs, ours = load(name)
+    compare(theirs, ours, [random_call(rng) for _ in range(CALLS)])
