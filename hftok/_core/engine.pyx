@@ -133,6 +133,7 @@ cdef class WorkerBox:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
+                self.context.lacks_some = e.raw.model.lacks_some
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
             if e.check is not None:
@@ -216,7 +217,9 @@ cdef class Engine:
             return "no scanner for this pipeline"
         try:
             if planned[1] is not None:
-                boundaries = _scanner_module("regex", _tier).kernels()[planned[1]]
+                boundaries = _scanner_module("regex", _tier).kernels().get(planned[1], 0)
+                if boundaries == 0:
+                    return f"no scanner for the family {planned[1]}"
             self.raw = RawScanner(self.pipeline, planned, boundaries)
         except ValueError as reason:
             return str(reason)
@@ -354,8 +357,11 @@ cdef class Engine:
         units = _make_units(self, call, documents)
         n_units[0] = units
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
-        if call.scanned and documents.bytes >= SEED_AT and not self.has_prototype:
-            self._make_prototype()
+        if call.scanned and documents.bytes >= SEED_AT:
+            if self.raw is not None:
+                self.raw.allow_cuts()
+            elif not self.has_prototype:
+                self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
         if call.workers == NULL:
             raise MemoryError("no memory for the encoder's threads")
@@ -616,6 +622,8 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.all_stable and not _all_stable(text, size, c.all_stable):
         return False
+    if c.lacks_some and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacks, text, size):
+        return False
     worker_begin(w, call.limit)
     w.begins = begins
     error[0] = w.kernels.scan(w, text, size)
@@ -637,6 +645,15 @@ cdef bint _holds_mark(const uint8_t *text, int64_t size) noexcept nogil:
         if p[1] == 0x96 and p[2] == 0x81:
             return True
         p += 3
+    return False
+
+
+cdef bint _holds_lacking(const uint8_t *lacks, const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether a byte of the four-byte characters stands in the text for which the vocabulary has no token."""
+    cdef int b
+    for b in range(0xF1, 0xF5):
+        if lacks[b] and memchr(text, b, <size_t>size) != NULL:
+            return True
     return False
 
 
@@ -1004,6 +1021,9 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     cdef Split *s
     cdef int error, length
     cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
+    cdef const uint8_t *lacks = NULL
+    if bytes_wanted:
+        lacks = (<BPEModel>(<Pipeline>(<Context *>w.context).pipeline).model).lacks
     for i in range(p.n_splits):
         s = &p.splits[i]
         size = s.end - s.start
@@ -1028,7 +1048,7 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
             k = n = 0
             while k < size:
                 cp = utf8_decode(p.text + s.start + k, &length)
-                if cp >= 512 or CHAR_BYTE[cp] <= 0:
+                if cp >= 512 or CHAR_BYTE[cp] <= 0 or lacks[CHAR_BYTE[cp]]:
                     break
                 w.text[w.used + n] = <uint8_t>CHAR_BYTE[cp]
                 if w.want_spans:

@@ -86,3 +86,18 @@ FAMILIES = {
         ),
     ),
 }
+
+
+def _plain(spec):
+    if spec[0] == "Sequence":
+        return ("Sequence", tuple(map(_plain, spec[1])))
+    if spec[0] == "ByteLevel":
+        return ("ByteLevel", False, True, spec[3])
+    return spec
+
+
+def recognise(spec):
+    for name, known in FAMILIES.items():
+        if _plain(spec) == known:
+            return name
+    return None
