@@ -267,7 +267,7 @@ cdef class RankEncoding:
 
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
-        >>> enc = tiktoken.Encoding("small", pat_str=r"\\\\w+|\\\\W", mergeable_ranks=ranks, special_tokens={"<end>": 259})
+        >>> enc = tiktoken.Encoding("small", pat_str=r"\\w+|\\W", mergeable_ranks=ranks, special_tokens={"<end>": 259})
         >>> enc.encode_ordinary("hello<end>")
         [258, 111, 60, 101, 110, 100, 62]
         """
@@ -422,7 +422,7 @@ cdef class RankEncoding:
 
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)} | {b"ab": 256, b"abc": 257}
-        >>> enc = tiktoken.Encoding("small", pat_str=r"\\\\w+|\\\\W", mergeable_ranks=ranks, special_tokens={})
+        >>> enc = tiktoken.Encoding("small", pat_str=r"\\w+|\\W", mergeable_ranks=ranks, special_tokens={})
         >>> enc.encode_with_unstable("1 ab")
         ([49, 32], [[256], [257]])
         """
@@ -445,7 +445,7 @@ cdef class RankEncoding:
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)}
         >>> enc = tiktoken.Encoding("bytes", pat_str="(?s:.)", mergeable_ranks=ranks, special_tokens={"<end>": 256})
-        >>> enc.encode_single_token("<end>"), enc.encode_single_token(b"\\\\xff")
+        >>> enc.encode_single_token("<end>"), enc.encode_single_token(b"\\xff")
         (256, 255)
         """
         if isinstance(text_or_bytes, str):
@@ -533,7 +533,7 @@ cdef class RankEncoding:
         >>> ranks = {bytes([i]): i for i in range(256)}
         >>> enc = tiktoken.Encoding("bytes", pat_str="(?s:.)", mergeable_ranks=ranks, special_tokens={})
         >>> enc.decode_bytes([104, 105, 255])
-        b'hi\\\\xff'
+        b'hi\\xff'
         """
         return self.joined(tokens)
 

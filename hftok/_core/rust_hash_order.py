@@ -81,7 +81,7 @@ def table_order(keys: Iterable[str]) -> list[str]:
     """The keys in the order in which the table gives them back.
 
     >>> table_order(["<a>", "<a>b", "<c>"])
-    ['<c>', '<a>', '<a>b']
+    ['<a>', '<a>b', '<c>']
     """
     keys = list(keys)
     if not keys:

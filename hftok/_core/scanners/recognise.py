@@ -73,14 +73,18 @@ def _split(pattern: str) -> Spec:
     return ("Split", "Regex", pattern, "isolated", False)
 
 
-def _then_bytes(*patterns: str) -> Spec:
-    return ("Sequence", (*map(_split, patterns), ("ByteLevel", False, True, False)))
+def _then_bytes(*steps: str | Spec) -> Spec:
+    splits = (_split(step) if isinstance(step, str) else step for step in steps)
+    return ("Sequence", (*splits, ("ByteLevel", False, True, False)))
+
+
+GPT2_BYTES: Spec = ("ByteLevel", False, True, True)
 
 
 # Each family as a pre-tokenizer.
 FAMILIES: dict[str, Spec] = {
-    "gpt2": ("ByteLevel", False, True, True),
-    "gpt2_digits": ("Sequence", (("Digits", True), ("ByteLevel", False, True, True))),
+    "gpt2": GPT2_BYTES,
+    "gpt2_digits": ("Sequence", (("Digits", True), GPT2_BYTES)),
     "cl100k": _then_bytes(_cl100k(r"\p{N}{1,3}")),
     "cl100k_end": _then_bytes(_cl100k(r"\p{N}{1,3}", white=rf"\s++$|{WHITE}")),
     "nanochat": _then_bytes(_cl100k(r"\p{N}{1,2}")),
@@ -90,6 +94,20 @@ FAMILIES: dict[str, Spec] = {
     "o200k": _then_bytes(_o200k(r"\p{N}{1,3}", FOLDED, r"[\r\n/]")),
     "tekken": _then_bytes(_o200k(r"\p{N}", "", r"[\r\n/]")),
     "kimi_k2": _then_bytes(_o200k(r"\p{N}{1,3}", FOLDED, r"[\r\n]", r"&&[^\p{Han}]", r"[\p{Han}]+|")),
+    "deepseek_v3": _then_bytes(
+        r"\p{N}{1,3}",
+        "[一-龥\u3040-ゟ゠-ヿ]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"""
+        r" ?[\p{P}\p{S}]+[\r\n]*|" + WHITE,
+    ),
+    "deepseek_coder": _then_bytes(
+        r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥\x{0800}-一가-\x{D7FF}]+", ("Digits", True)
+    ),
+    "bloom": _then_bytes(" ?[^(\\s|[.,!?…。，、।۔،])]+"),
+    "falcon": (
+        "Sequence",
+        (("Punctuation", "contiguous"), GPT2_BYTES, ("Digits", False), _split("[0-9][0-9][0-9]")),
+    ),
 }
 
 # The families of one pattern that matches something at every place but the end.
