@@ -6,8 +6,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.serialization import TokenizerParts, load, load_file
@@ -62,6 +60,8 @@ def _of_object(text: str) -> TokenizerParts:
     A tokenizer.json is read as the reference reads it, whose numbers may be off by the last bit (serde_json without its
     feature float_roundtrip). An object is what it is: its scores are read exactly.
     """
+    import orjson
+
     parts: dict[str, Any] = orjson.loads(text)
     return load(parts)
 

@@ -23,6 +23,8 @@ def pair_of_tokenizers(real_tokenizer):
 
     def load(name):
         if name not in loaded:
+            if len(loaded) > len(WORD_PIECE):
+                loaded.clear()  # all of them take gigabytes
             path = real_tokenizer(name)
             loaded[name] = hftok.Tokenizer(path), tokenizers.Tokenizer.from_file(path)
         return loaded[name]

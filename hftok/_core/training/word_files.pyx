@@ -13,7 +13,6 @@ The reference has nothing like it; its counts live in memory only. Layout, littl
     8 + 8 + 4 bytes    words, bytes of all words, CRC-32 of the records
 """
 import os
-import secrets
 import struct
 import tempfile
 import zlib
@@ -43,7 +42,7 @@ cdef class Writer:
 
     def __init__(self, path, bytes label=b""):
         self.path = os.fspath(path)
-        self.temporary = f"{self.path}.{secrets.token_hex(8)}.tmp"
+        self.temporary = f"{self.path}.{os.urandom(8).hex()}.tmp"
         self.file = open(self.temporary, "xb")
         self.file.write(MAGIC + LABEL_SIZE.pack(len(label)) + label)
         self.buffer = bytearray()
