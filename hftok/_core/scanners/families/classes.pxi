@@ -268,8 +268,8 @@ ctypedef int64_t (*next_fn)(const uint8_t *text, int64_t size, int64_t pos) noex
 
 cdef int64_t go_on(next_fn next, const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts, int64_t *count,
                    int64_t i) noexcept nogil:
-    """By the plain rules from the last boundary before i to one that is well behind i, where the blocks may begin again. All
-    before that are written, and it is returned; or the size of the text."""
+    """By the plain rules from the last boundary before i to one that is well behind i, where a character begins and the blocks
+    may begin again. All before that are written, and it is returned; or the size of the text."""
     cdef int64_t k = count[0], at
     if k == 0:
         starts[0] = base
@@ -277,7 +277,7 @@ cdef int64_t go_on(next_fn next, const uint8_t *text, int64_t size, uint32_t bas
     at = starts[k - 1] - base
     while True:
         at = next(text, size, at)
-        if at >= size or at >= i + 48:
+        if at >= size or (at >= i + 48 and text[at] & 0xC0 != 0x80):
             break
         starts[k] = base + <uint32_t>at
         k += 1
