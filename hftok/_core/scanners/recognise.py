@@ -157,6 +157,8 @@ def _simple(node: Form) -> Form:
             return _row([_simple(item) for item in node.items])
         case Alternatives():
             return _alternatives([_simple(branch) for branch in node.branches])
+        case Repeat() if 2 <= node.low == node.high <= 4:
+            return _row([_simple(node.body)] * node.low)
         case Repeat():
             return Repeat(_simple(node.body), node.low, node.high, node.greedy)  # type: ignore[arg-type]
         case Atomic():
@@ -223,8 +225,6 @@ def _language(form: Form) -> list[Word] | None:
             return [(form.ranges,)]
         case Words():
             return sorted(form.words)
-        case Repeat() if form.low == form.high <= 4:
-            return _language(Sequence((form.body,) * form.low))
         case Sequence():
             words: list[Word] = [()]
             for item in form.items:
@@ -363,7 +363,7 @@ def _steps(spec: Spec, tiling: frozenset[Form]) -> tuple[Any, ...] | None:
 @cache
 def _tiling() -> frozenset[Form]:
     """The forms of the patterns that match at every place of every text."""
-    patterns = [spec[1][0][2] for name, spec in FAMILIES.items() if name in TILING and spec[0] == "Sequence"]
+    patterns = [FAMILIES[name][1][0][2] for name in TILING]
     return frozenset(form for form in map(form_of, (GPT2, *patterns)) if form is not None)
 
 
@@ -377,6 +377,21 @@ def _families() -> dict[tuple[Any, ...], str]:
     return found
 
 
+def _spelling(spec: Spec) -> tuple[Spec, ...]:
+    """A pre-tokenizer as it is written, without what does not matter."""
+    return tuple(("ByteLevel", step[3]) if step[0] == "ByteLevel" else step for step in _flat(spec))
+
+
+@cache
+def _spellings() -> dict[tuple[Spec, ...], str]:
+    """The usual ways of writing the families: no pattern has to be parsed for these."""
+    found = {_spelling(spec): name for name, spec in FAMILIES.items()}
+    for name in TILING:
+        (_, _, pattern, _, _), then = FAMILIES[name][1]
+        found[_spelling(("Sequence", (("Split", "Regex", pattern, "removed", True), then)))] = name
+    return found
+
+
 def recognise(spec: Spec | None) -> str | None:
     """The family of a pre-tokenizer, given as in pre_tokenizers.pyx, or None. Whether ByteLevel puts a space in front
     of the text, and what it does to offsets, does not matter here.
@@ -387,5 +402,8 @@ def recognise(spec: Spec | None) -> str | None:
     """
     if spec is None:
         return None
+    known = _spellings().get(_spelling(spec))
+    if known is not None:
+        return known
     steps = _steps(spec, _tiling())
     return None if steps is None else _families().get(steps)
