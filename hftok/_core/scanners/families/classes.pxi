@@ -61,6 +61,8 @@ cdef enum:
     FLAG_LISTED = 32        # [(\s|[.,!?…。，、।۔،])]
     FLAG_NEWLINE = 64       # [\r\n]
 
+    FLAG_UNKNOWN = 256      # of the character behind a block, if it is not ASCII
+
     MAX_LEAVES = 768
     PAGES = 0x110000 >> 6
 
@@ -214,6 +216,17 @@ cdef inline Block load_block(const ht_alphabet *alphabet, const uint8_t *p, int6
 
 cdef inline int least(int a, int b) noexcept nogil:
     return a if a < b else b
+
+
+cdef inline uint32_t flags_ahead(const ht_alphabet *alphabet, const uint8_t *p) noexcept nogil:
+    """The flags of the character behind the block at p. Blocks should nearly always be whole: where the next one begins is then
+    foreseen, and need not wait for the masks of this one."""
+    return <uint32_t>alphabet.leaf[p[64]] if p[64] < 0x80 else <uint32_t>FLAG_UNKNOWN
+
+
+cdef inline uint64_t none_of(uint32_t flags, uint32_t which) noexcept nogil:
+    """Bit 63 if the character behind the block is known to have none of the flags."""
+    return 0 if flags & (which | FLAG_UNKNOWN) else <uint64_t>1 << 63
 
 
 cdef inline int end_before_quotes(int n, uint64_t quote) noexcept nogil:
