@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from hftok._core.rust_pattern import RustPattern
 from scanner_texts import random_text, reference_boundaries, reference_of
 from tokenizers import Regex, pre_tokenizers
 
 from hftok._core.scanners import regex_scalar
-from hftok._core.scanners.recognise import FAMILIES, TILING, form_of, recognise
+from hftok._core.scanners.recognise import FAMILIES, RUST_PATTERNS, TILING, form_of, recognise, recognise_rust
 
 BYTES = ("ByteLevel", False, True, False)
 GPT2_BYTES = ("ByteLevel", False, True, True)
@@ -205,6 +206,30 @@ def test_equal_forms(one, other):
 )
 def test_different_forms(one, other):
     assert form_of(one) != form_of(other)
+
+
+@pytest.mark.parametrize("pattern", [*RUST_PATTERNS, *(p.replace("\\s++$|", "(?:\\s++$)|") for p in RUST_PATTERNS)])
+def test_patterns_of_tiktoken(pattern):
+    """Those known by their spelling are known by their meaning too, and match where the exact matcher does."""
+    family = recognise_rust(pattern)
+    assert family is not None
+    assert recognise_rust(f"(?:{pattern})") == family
+    exact = RustPattern(pattern)
+    rng = random.Random(pattern)
+    for _ in range(1000):
+        text = random_text(rng)
+        spans = exact.spans(text)
+        assert [start for start, _ in spans] == regex_scalar.boundaries(family, text.encode(), plain=True), text
+        assert spans[-1][1] == len(text.encode())
+
+
+def test_patterns_of_tiktoken_that_are_none_of_these():
+    for pattern in RUST_PATTERNS:
+        assert recognise_rust(pattern + "|x") is None
+        assert recognise_rust(pattern.replace("(?!", "(?=")) is None
+        assert recognise_rust(pattern.replace(r"\p{N}", r"\p{Nd}")) is None
+        assert recognise_rust(pattern.replace("]|ll", "]|l|ll").replace("'t|'re", "'t|'r|'re")) is None
+    assert recognise_rust("(") is None
 
 
 @pytest.mark.real
