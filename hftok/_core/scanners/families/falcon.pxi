@@ -59,11 +59,11 @@ cdef int64_t scan_falcon(const uint8_t *text, int64_t size, uint32_t base, uint3
         space = ht_equal(text + i, c' ') & b.live
         digit = b.flag16 & ~b.high
         numeric = digit
-        hard = 0
+        hard = digit & after_numeric
         if b.high:
             numeric |= (ht_equal(text + i, 0xB2) | ht_equal(text + i, 0xB3) | ht_equal(text + i, 0xB9)
                         | ht_equal(text + i, 0xBC) | ht_equal(text + i, 0xBD) | ht_equal(text + i, 0xBE)) & b.live
-            hard = (numeric & ~digit) & (digit << 1) | digit & (((numeric & ~digit) << 1) | after_numeric)
+            hard |= (numeric & ~digit) & (digit << 1) | digit & ((numeric & ~digit) << 1)
         n = <int>(size - i)
         ahead = 0
         if HT_LIKELY(size - i > 64):
