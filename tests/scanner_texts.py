@@ -38,6 +38,7 @@ POOLS = {
     "marks": [*MARKS, ".", "/", "\n", " ", "a", "A", "1", "😀", "中", "!", "-"],
     "numbers": [*NUMBERS, "1", "2", "33", " ", ".", "a", "\n"],
     "newlines": ["\n", "\r", "\r\n", "/", "//", ".", "!", " ", "  ", "\t", "a", "1", "\u3000", "\u0301", "中"],
+    "bytes": ["ò", "²", "½", "в", "м", "1", "12", "123", "1234", "a", " ", ".", "′"],  # numeric ones, for Falcon
     "all": [*BLANKS, *QUOTES, *LETTERS, *MARKS, *NUMBERS, *OTHERS],
     "ascii": [chr(i) for i in range(128)],
 }

@@ -1,24 +1,24 @@
 """Which family of scanners serves a pre-tokenizer (see regex_body.pxi for what a family is).
 
-`recognise(spec)` compares what the pre-tokenizer means, not how it is written. Patterns are parsed (regex_syntax)
-and brought to a form in which spellings of the same thing are equal; two patterns with equal forms find the same
-matches in every text. The rewritings, each with the reason why it changes no match:
+`recognise(spec)` and, for the patterns of tiktoken and rustbpe, `recognise_rust(pattern)` compare what is meant, not
+how it is written. Patterns are parsed (regex_syntax, rust_regex) and brought to a form in which spellings of the same
+thing are equal; two patterns with equal forms find the same matches in every text. The rewritings, each with the
+reason why it changes no match:
 
 - Groups that only hold together are opened, capturing ones too: no family has a back reference, and a tree with one
   in it is equal to none of theirs. Characters without regard to case become sets of their variants, but for those
-  that several characters fold to, or that are part of such a fold: these stay as they are.
-- `_words`: alternatives of finite length side by side ('s|'t|'re) form a set of words if none can match where
-  another one that goes on matches: then at most one of them matches at any place, and their order says nothing.
+  that fold to several characters, or that are such a fold together: these stay as they are.
+- `_words`: alternatives of finite length side by side ('s|'t|'re) form a set of words if no two of them can match at
+  the same place: then their order says nothing.
 - `_loose`: a possessive repeat of one set is a plain one where giving characters back could not help: nothing that
   can fail follows it in its branch, or what follows must begin with a character that is not in the set.
 - `_white`: W*N, with N a part of W, takes a run of W up to its last N, and so does W*N+. Behind the alternative
   W+(?!not W), which only fails at single characters, W and W+ are the same. W++$ is W++\\z if W has the newline,
-  since `$` stands before a newline or at the end, and is needless before an alternative W+(?!not W), which takes
-  all of that run too.
+  since `$` stands before a newline or at the end, and is needless before an alternative W+(?!not W), which takes all
+  of that run too.
 
 Splits: what a pattern of a family matches makes up the text, hence "isolated" and "removed" with `invert` do the
 same; for patterns that leave gaps only "isolated" is known. `invert` does not matter to "isolated".
-
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hftok._core import code_points
+from hftok._core import code_points, rust_regex
 from hftok._core.code_points import Ranges
 from hftok._core.errors import RegexSyntaxError, UnsupportedTokenizerError
 from hftok._core.oniguruma_tables import several_folds
@@ -140,9 +140,13 @@ def form_of(pattern: str) -> Form | None:
     True
     """
     try:
-        form = _simple(parse(pattern))
+        return _form(parse(pattern))
     except (RegexSyntaxError, UnsupportedTokenizerError):
         return None
+
+
+def _form(tree: Node) -> Form:
+    form = _simple(tree)
     branches = [_loose(branch) for branch in (form.branches if isinstance(form, Alternatives) else (form,))]
     return _alternatives(_white(branches))
 
@@ -157,6 +161,8 @@ def _simple(node: Form) -> Form:
             return _row([_simple(item) for item in node.items])
         case Alternatives():
             return _alternatives([_simple(branch) for branch in node.branches])
+        case Repeat() if 2 <= node.low == node.high <= 4:
+            return _row([_simple(node.body)] * node.low)
         case Repeat():
             return Repeat(_simple(node.body), node.low, node.high, node.greedy)  # type: ignore[arg-type]
         case Atomic():
@@ -166,15 +172,25 @@ def _simple(node: Form) -> Form:
     return node
 
 
+@cache
+def _folds() -> dict[int, list[tuple[int, ...]]]:
+    """What characters fold to that fold to several, by the first one of it."""
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for fold in several_folds().values():
+        found.setdefault(fold[0], []).append(fold)
+    return found
+
+
 def _characters(literal: Literal) -> list[Form]:
     if not literal.ignore_case:
         return [Set(((cp, cp),)) for cp in literal.cps]
     variants = [case_variants(cp) for cp in literal.cps]
-    for cp, fold in several_folds().items():
-        if cp in literal.cps:
+    for start, first in enumerate(variants):
+        if literal.cps[start] in several_folds():
             return [literal]
-        for start in range(len(variants) - len(fold) + 1):
-            if all(code_points.contains(variants[start + i], other) for i, other in enumerate(fold)):
+        for fold in (fold for low, high in first for cp in range(low, high + 1) for fold in _folds().get(cp, ())):
+            here = variants[start : start + len(fold)]
+            if len(here) == len(fold) and all(map(code_points.contains, here, fold)):
                 return [literal]
     return [Set(ranges) for ranges in variants]
 
@@ -223,8 +239,6 @@ def _language(form: Form) -> list[Word] | None:
             return [(form.ranges,)]
         case Words():
             return sorted(form.words)
-        case Repeat() if form.low == form.high <= 4:
-            return _language(Sequence((form.body,) * form.low))
         case Sequence():
             words: list[Word] = [()]
             for item in form.items:
@@ -363,7 +377,7 @@ def _steps(spec: Spec, tiling: frozenset[Form]) -> tuple[Any, ...] | None:
 @cache
 def _tiling() -> frozenset[Form]:
     """The forms of the patterns that match at every place of every text."""
-    patterns = [spec[1][0][2] for name, spec in FAMILIES.items() if name in TILING and spec[0] == "Sequence"]
+    patterns = [FAMILIES[name][1][0][2] for name in TILING]
     return frozenset(form for form in map(form_of, (GPT2, *patterns)) if form is not None)
 
 
@@ -377,6 +391,53 @@ def _families() -> dict[tuple[Any, ...], str]:
     return found
 
 
+@cache
+def _patterns() -> dict[Form | None, str]:
+    return {form_of(GPT2): "gpt2"} | {form_of(FAMILIES[name][1][0][2]): name for name in TILING}
+
+
+# tiktoken's patterns (r50k_base and p50k_base, cl100k_base, o200k_base) and nanochat's, as they are written there.
+RUST_PATTERNS = {
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s": "cl100k_end",
+    _o200k(r"\p{N}{1,3}", FOLDED, r"[\r\n/]"): "o200k",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+": "nanochat",
+}
+
+
+@cache
+def recognise_rust(pattern: str) -> str | None:
+    r"""The family whose scanner finds the matches of a pattern in fancy-regex's syntax (tiktoken, rustbpe), or None.
+    Its classes may be of another Unicode version: then the forms differ.
+
+    >>> recognise_rust(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s")
+    'gpt2'
+    """
+    if pattern in RUST_PATTERNS:
+        return RUST_PATTERNS[pattern]  # without parsing
+    try:
+        return _patterns().get(_form(rust_regex.parse(pattern)))
+    except ValueError:  # not a pattern, or one that cannot be reproduced
+        return None
+
+
+def _spelling(spec: Spec) -> tuple[Spec, ...]:
+    """A pre-tokenizer as it is written, without what does not matter."""
+    return tuple(("ByteLevel", step[3]) if step[0] == "ByteLevel" else step for step in _flat(spec))
+
+
+@cache
+def _spellings() -> dict[tuple[Spec, ...], str]:
+    """The usual ways of writing the families: no pattern has to be parsed for these."""
+    found = {_spelling(spec): name for name, spec in FAMILIES.items()}
+    for name in TILING:
+        (_, _, pattern, _, _), then = FAMILIES[name][1]
+        found[_spelling(("Sequence", (("Split", "Regex", pattern, "removed", True), then)))] = name
+    return found
+
+
 def recognise(spec: Spec | None) -> str | None:
     """The family of a pre-tokenizer, given as in pre_tokenizers.pyx, or None. Whether ByteLevel puts a space in front
     of the text, and what it does to offsets, does not matter here.
@@ -387,5 +448,8 @@ def recognise(spec: Spec | None) -> str | None:
     """
     if spec is None:
         return None
+    known = _spellings().get(_spelling(spec))
+    if known is not None:
+        return known
     steps = _steps(spec, _tiling())
     return None if steps is None else _families().get(steps)

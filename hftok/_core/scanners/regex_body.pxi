@@ -33,16 +33,22 @@ cdef struct Family:
     scan_fn scan
     next_fn next
 
-cdef Family families[24]
+cdef enum:
+    MAX_FAMILIES = 24
+
+cdef Family families[MAX_FAMILIES]
 cdef int n_families = 0
 
 
-cdef void add(const char *name, scan_fn scan, next_fn next) noexcept:
+cdef int add(const char *name, scan_fn scan, next_fn next) except -1:
     global n_families
+    if n_families == MAX_FAMILIES:
+        raise ImportError("too many families of scanners: raise MAX_FAMILIES")
     families[n_families].name = name
     families[n_families].scan = scan
     families[n_families].next = next
     n_families += 1
+    return 0
 
 
 add("gpt2", scan_gpt2, next_gpt2)

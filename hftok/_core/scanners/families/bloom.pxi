@@ -2,7 +2,7 @@
 # a class in a class: what is not matched are white space, ( ) | and the marks listed (`listed`). A run of these is a chunk, but
 # for a U+0020 at its end if something else follows, which it goes with.
 #
-# Masks: an end of a block before a U+0020 is all that is needed.
+# Masks: a block ends before a U+0020 at its end, unless it is known what follows.
 
 cdef int64_t next_bloom(const uint8_t *text, int64_t size, int64_t pos) noexcept nogil:
     cdef int length
@@ -23,9 +23,10 @@ cdef int64_t next_bloom(const uint8_t *text, int64_t size, int64_t pos) noexcept
 cdef int64_t scan_bloom(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
     cdef int64_t i = 0, k = 0
     cdef int n
-    cdef uint64_t listed, word, space, begin
+    cdef uint64_t listed, word, space, begin, ahead
+    cdef uint32_t flags
     # The character before the block; none at the beginning.
-    cdef uint64_t after_listed = 0, after_word = 0
+    cdef uint64_t after_listed = 0, after_word = 0, after_space = 0
     cdef Block b
     while i < size:
         b = load_block(&lists, text + i, size - i)
@@ -33,12 +34,18 @@ cdef int64_t scan_bloom(const uint8_t *text, int64_t size, uint32_t base, uint32
         word = b.live & ~(listed | b.unfinished)
         space = ht_equal(text + i, c' ') & b.live
         n = <int>(size - i)
-        if size - i > 64:
-            n = ht_trailing(b.unfinished)
-            n -= <int>(space >> (n - 1) & 1)
-        begin = (listed & ~(listed << 1 | after_listed)) | (word & ~((word | space) << 1 | after_word)) | (space & word >> 1)
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&lists, text + i)
+            ahead = none_of(flags, FLAG_LISTED)
+            n = 64
+            if HT_UNLIKELY(((space & ~none_of(flags, 0)) | b.unfinished) >> 63):
+                n = ht_trailing(b.unfinished)
+                n -= <int>(space >> (n - 1) & 1)
+        begin = (listed & ~(listed << 1 | after_listed)) | (word & ~((word | space) << 1 | after_word | after_space)) | (space & (word >> 1 | ahead))
         k += ht_starts(begin & ht_low_bits(n), base + <uint32_t>i, starts + k)
         i += n
         after_listed = listed >> (n - 1) & 1
         after_word = word >> (n - 1) & 1
+        after_space = space >> (n - 1) & 1
     return k

@@ -9,7 +9,8 @@
 # U+0020 before it). Newlines right behind others belong to those (`absorbed`). In what is left of a run of white space a
 # chunk begins at its start, behind its last newline, and at its last character if that is a blank and text follows.
 #
-# A block ends before white space or grouped numbers that reach its end, so that no run of these goes on into the next one.
+# A block ends before white space or grouped numbers that reach its end, unless something else is known to follow (`ahead`), so
+# that no run of these goes on into the next one.
 
 cdef inline int64_t next_cl100k_rules(const uint8_t *text, int64_t size, int64_t pos, int most, bint marks, bint tail,
                                       bint end) noexcept nogil:
@@ -40,9 +41,10 @@ cdef inline int64_t scan_cl100k_rules(const uint8_t *text, int64_t size, uint32_
     cdef int64_t i = 0, k = 0, count
     cdef int n, e, length
     cdef uint64_t letter, number, white, other, space, newline, blank, quote
-    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin
+    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin, ahead
+    cdef uint32_t flags
     # The class of the character before the block; all 0 where a chunk is known to begin.
-    cdef uint64_t after_letter = 0, after_other = 0, after_single = 0, after_space = 0, keep
+    cdef uint64_t after_letter = 0, after_other = 0, after_single = 0, after_space = 0, after_blank = 0, keep
     cdef Block b
     while i < size:
         b = load_block(&words, text + i, size - i)
@@ -54,27 +56,33 @@ cdef inline int64_t scan_cl100k_rules(const uint8_t *text, int64_t size, uint32_
         quote = ht_equal(text + i, c"'") & b.live
         newline = (ht_equal(text + i, c'\n') | ht_equal(text + i, c'\r')) & b.live
         n = <int>(size - i)
-        if size - i > 64:
-            n = end_before_quotes(ht_trailing(white | b.unfinished), quote)
-            if most > 1:
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&words, text + i)
+            ahead = none_of(flags, FLAG_WHITE)
+            n = 64
+            if HT_UNLIKELY(((white & ~ahead) | b.unfinished) >> 63):
+                n = ht_trailing(white | b.unfinished)
+            if most > 1 and HT_UNLIKELY(((number & ~none_of(flags, FLAG_NUMBER)) | b.unfinished) >> 63):
                 n = least(n, ht_trailing(number | b.unfinished))
+            n = end_before_quotes(n, quote)
             if HT_UNLIKELY(n == 0):
                 count = k
                 i = go_on(next, text, size, base, starts, &count, i)
                 k = count
-                after_letter = after_other = after_single = after_space = 0
+                after_letter = after_other = after_single = after_space = after_blank = 0
                 continue
         blank = white & ~newline
         absorbed = ht_reach(other << 1 | after_other, newline) if tail else 0
         white_starts = white & ~absorbed & (~(white << 1) | absorbed << 1)
         blank_starts = blank & ~(blank << 1)
-        begin = white_starts | ht_lead(blank & ((b.live & ~white) >> 1), b.continuation)
+        begin = white_starts | ht_lead(blank & ((b.live & ~white) >> 1 | ahead), b.continuation)
         begin |= blank_starts & (newline << 1) & ~blank_lines(blank_starts, blank, newline, white_starts)
         if end and size - i <= 64:
             begin &= white_starts | ht_low_bits(ht_trailing(white | ~b.live))
         single = other & ~(other << 1 | after_other) & ~(space << 1 | after_space)
         before = ht_paint(single, b.continuation)
-        begin |= single | (letter & ~((letter | blank | before) << 1 | after_letter | after_single))
+        begin |= single | (letter & ~((letter | blank | before) << 1 | after_letter | after_single | after_blank))
         begin |= group_starts(number, b.high, b.continuation, most)
         keep = 1
         quote &= single & (letter >> 1) & ht_low_bits(n)
@@ -94,6 +102,7 @@ cdef inline int64_t scan_cl100k_rules(const uint8_t *text, int64_t size, uint32_
         after_other = other >> (n - 1) & keep
         after_single = before >> (n - 1) & keep
         after_space = space >> (n - 1) & keep
+        after_blank = blank >> (n - 1) & keep
     return k
 
 

@@ -61,6 +61,8 @@ cdef enum:
     FLAG_LISTED = 32        # [(\s|[.,!?…。，、।۔،])]
     FLAG_NEWLINE = 64       # [\r\n]
 
+    FLAG_UNKNOWN = 256      # of the character behind a block, if it is not ASCII
+
     MAX_LEAVES = 768
     PAGES = 0x110000 >> 6
 
@@ -216,6 +218,17 @@ cdef inline int least(int a, int b) noexcept nogil:
     return a if a < b else b
 
 
+cdef inline uint32_t flags_ahead(const ht_alphabet *alphabet, const uint8_t *p) noexcept nogil:
+    """The flags of the character behind the block at p. Blocks should nearly always be whole: where the next one begins is then
+    foreseen, and need not wait for the masks of this one."""
+    return <uint32_t>alphabet.leaf[p[64]] if p[64] < 0x80 else <uint32_t>FLAG_UNKNOWN
+
+
+cdef inline uint64_t none_of(uint32_t flags, uint32_t which) noexcept nogil:
+    """Bit 63 if the character behind the block is known to have none of the flags."""
+    return 0 if flags & (which | FLAG_UNKNOWN) else <uint64_t>1 << 63
+
+
 cdef inline int end_before_quotes(int n, uint64_t quote) noexcept nogil:
     """n, or the place of an apostrophe among the block's last three bytes: what it takes along would not be in sight."""
     return least(n, 61 + ht_ctz64(quote >> 61)) if quote >> 61 else n
@@ -268,8 +281,8 @@ ctypedef int64_t (*next_fn)(const uint8_t *text, int64_t size, int64_t pos) noex
 
 cdef int64_t go_on(next_fn next, const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts, int64_t *count,
                    int64_t i) noexcept nogil:
-    """By the plain rules from the last boundary before i to one that is well behind i, where the blocks may begin again. All
-    before that are written, and it is returned; or the size of the text."""
+    """By the plain rules from the last boundary before i to one that is well behind i, where a character begins and the blocks
+    may begin again. All before that are written, and it is returned; or the size of the text."""
     cdef int64_t k = count[0], at
     if k == 0:
         starts[0] = base
@@ -277,7 +290,7 @@ cdef int64_t go_on(next_fn next, const uint8_t *text, int64_t size, uint32_t bas
     at = starts[k - 1] - base
     while True:
         at = next(text, size, at)
-        if at >= size or at >= i + 48:
+        if at >= size or (at >= i + 48 and text[at] & 0xC0 != 0x80):
             break
         starts[k] = base + <uint32_t>at
         k += 1

@@ -10,7 +10,7 @@
 # alone (`single`) go ASCII letters only, and the next letter begins a chunk. CJK letters and CJK visible characters are two
 # more classes, whose runs are chunks.
 #
-# A block ends before white space, numbers or `rest` that reach its end. Left to the plain form: the unassigned among CJK.
+# A block ends before white space, numbers or `rest` that reach its end, unless something else is known to follow. Left to the plain form: the unassigned among CJK.
 #
 # deepseek_coder: [\r\n], \s?\p{L}+, \s?\p{P}+, [一-龥ࠀ-一가-퟿]+ (`east`), each isolated, then Digits(individual_digits). Each
 # step only adds cuts, and where depends on two characters that meet and, for white space, on the one behind them:
@@ -60,10 +60,12 @@ cdef int64_t scan_deepseek_v3(const uint8_t *text, int64_t size, uint32_t base, 
     cdef int64_t i = 0, k = 0, count
     cdef int n
     cdef uint64_t word, ascii_letter, number, cjk, cjk_word, cjk_visible, white, visible, rest, space, newline, blank
-    cdef uint64_t absorbed, blank_starts, white_starts, single, behind, tails, begin, hard
+    cdef uint64_t absorbed, blank_starts, white_starts, single, behind, tails, begin, hard, ahead
+    cdef uint32_t flags
     # The character before the block; all 0 where a chunk is known to begin. after_head: a visible ASCII character that
     # begins a chunk; after_tail: a letter that belongs to one.
     cdef uint64_t after_word = 0, after_visible = 0, after_head = 0, after_tail = 0, after_cjk_word = 0, after_cjk_visible = 0
+    cdef uint64_t after_space = 0, after_blank = 0
     cdef Block b
     while i < size:
         b = load_block(&splits, text + i, size - i)
@@ -82,9 +84,15 @@ cdef int64_t scan_deepseek_v3(const uint8_t *text, int64_t size, uint32_t base, 
         space = ht_equal(text + i, c' ') & b.live
         newline = (ht_equal(text + i, c'\n') | ht_equal(text + i, c'\r')) & b.live
         n = <int>(size - i)
-        if size - i > 64:
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
             rest &= ~b.unfinished
-            n = ht_trailing(white | number | rest | b.unfinished)
+            flags = flags_ahead(&splits, text + i)
+            ahead = none_of(flags, FLAG_WHITE | FLAG_NUMBER)
+            n = 64
+            if HT_UNLIKELY(((white & ~none_of(flags, FLAG_WHITE)) | (number & ~none_of(flags, FLAG_NUMBER)) | rest
+                            | b.unfinished) >> 63):
+                n = ht_trailing(white | number | rest | b.unfinished)
         if HT_UNLIKELY(hard != 0):
             n = least(n, ht_ctz64(hard))
         if HT_UNLIKELY(n == 0):
@@ -92,18 +100,19 @@ cdef int64_t scan_deepseek_v3(const uint8_t *text, int64_t size, uint32_t base, 
             i = go_on(next_deepseek_v3, text, size, base, starts, &count, i)
             k = count
             after_word = after_visible = after_head = after_tail = after_cjk_word = after_cjk_visible = 0
+            after_space = after_blank = 0
             continue
         blank = white & ~newline
         absorbed = ht_reach(visible << 1 | after_visible, newline)
         white_starts = white & ~absorbed & (~(white << 1) | absorbed << 1)
         blank_starts = blank & ~(blank << 1)
-        begin = white_starts | ht_lead(blank & ((b.live & ~(white | number | cjk)) >> 1), b.continuation)
+        begin = white_starts | ht_lead(blank & ((b.live & ~(white | number | cjk)) >> 1 | ahead), b.continuation)
         begin |= blank_starts & (newline << 1) & ~blank_lines(blank_starts, blank, newline, white_starts)
         begin |= (rest & ~(rest << 1)) | ht_lead(rest & (word >> 1), b.continuation)
-        single = visible & ~(visible << 1 | after_visible) & ~(space << 1)
+        single = visible & ~(visible << 1 | after_visible) & ~(space << 1 | after_space)
         behind = ascii_letter & ((single & ~b.high) << 1 | after_head | after_tail)
         tails = ht_reach(behind, ascii_letter)
-        begin |= single | (word & ~((word | blank | rest) << 1 | after_word) & ~behind)
+        begin |= single | (word & ~((word | blank | rest) << 1 | after_word | after_blank) & ~behind)
         begin |= word & ~ascii_letter & (tails << 1 | after_tail)
         begin |= (cjk_word & ~(cjk_word << 1 | after_cjk_word)) | (cjk_visible & ~(cjk_visible << 1 | after_cjk_visible))
         begin |= group_starts(number, b.high, b.continuation, 3)
@@ -115,6 +124,8 @@ cdef int64_t scan_deepseek_v3(const uint8_t *text, int64_t size, uint32_t base, 
         after_tail = tails >> (n - 1) & 1
         after_cjk_word = cjk_word >> (n - 1) & 1
         after_cjk_visible = cjk_visible >> (n - 1) & 1
+        after_space = space >> (n - 1) & 1
+        after_blank = blank >> (n - 1) & 1
     return k
 
 
@@ -139,9 +150,10 @@ cdef int64_t next_deepseek_coder(const uint8_t *text, int64_t size, int64_t pos)
 cdef int64_t scan_deepseek_coder(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
     cdef int64_t i = 0, k = 0, count
     cdef int n
-    cdef uint64_t letter, punctuation, east, white, alone, begin
+    cdef uint64_t letter, punctuation, east, white, alone, begin, ahead
+    cdef uint32_t flags
     # The character before the block; `fresh`: the block begins a chunk.
-    cdef uint64_t after_letter = 0, after_punctuation = 0, after_east = 0, after_alone = 0, fresh = 1
+    cdef uint64_t after_letter = 0, after_punctuation = 0, after_east = 0, after_alone = 0, after_white = 0, fresh = 1
     cdef Block b
     while i < size:
         b = load_block(&lists, text + i, size - i)
@@ -151,23 +163,30 @@ cdef int64_t scan_deepseek_coder(const uint8_t *text, int64_t size, uint32_t bas
         east = b.flag8
         alone = b.flag16 | b.flag64
         n = <int>(size - i)
-        if size - i > 64:
-            n = ht_trailing(white | b.unfinished)
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&lists, text + i)
+            ahead = <uint64_t>(flags & (FLAG_LETTER | FLAG_ONIG_PUNCTUATION) != 0) << 63
+            n = 64
+            if HT_UNLIKELY(((white & ~none_of(flags, 0)) | b.unfinished) >> 63):
+                n = ht_trailing(white | b.unfinished)
             if HT_UNLIKELY(n == 0):
                 count = k
                 i = go_on(next_deepseek_coder, text, size, base, starts, &count, i)
                 k = count
+                after_white = 0
                 fresh = 1
                 continue
         begin = (letter ^ (letter << 1 | after_letter)) | (punctuation ^ (punctuation << 1 | after_punctuation))
-        begin &= ~(white << 1 & (letter | punctuation))
+        begin &= ~((white << 1 | after_white) & (letter | punctuation))
         begin |= alone | alone << 1 | after_alone | (east ^ (east << 1 | after_east))
-        begin = begin & ~b.continuation | ht_lead(white & ((letter | punctuation) >> 1), b.continuation) | fresh
+        begin = begin & ~b.continuation | ht_lead(white & ((letter | punctuation) >> 1 | ahead), b.continuation) | fresh
         k += ht_starts(begin & ht_low_bits(n), base + <uint32_t>i, starts + k)
         i += n
         after_letter = letter >> (n - 1) & 1
         after_punctuation = punctuation >> (n - 1) & 1
         after_east = east >> (n - 1) & 1
         after_alone = alone >> (n - 1) & 1
+        after_white = white >> (n - 1) & 1
         fresh = 0
     return k

@@ -7,7 +7,7 @@
 # Masks: gpt2's, and a cut wherever `numeric` changes. Digits go in groups of three; where they touch other numeric bytes,
 # which go with what is left of them, the plain form goes on.
 #
-# A block ends before white space or digits that reach its end.
+# A block ends before white space or digits that reach its end, unless something else is known to follow.
 
 cdef inline bint is_digit(uint8_t b) noexcept nogil:
     return c'0' <= b <= c'9'
@@ -43,9 +43,11 @@ cdef int64_t next_falcon(const uint8_t *text, int64_t size, int64_t pos) noexcep
 cdef int64_t scan_falcon(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
     cdef int64_t i = 0, k = 0, count
     cdef int n
-    cdef uint64_t letter, number, white, punctuation, other, space, digit, numeric, hard, begin
+    cdef uint64_t letter, number, white, punctuation, other, space, digit, numeric, hard, begin, ahead
+    cdef uint32_t flags
     # The character before the block; all 0 where a chunk is known to begin, and `fresh` 1.
-    cdef uint64_t after_letter = 0, after_number = 0, after_other = 0, after_punctuation = 0, after_numeric = 0, fresh = 1
+    cdef uint64_t after_letter = 0, after_number = 0, after_other = 0, after_punctuation = 0, after_numeric = 0
+    cdef uint64_t after_space = 0, fresh = 1
     cdef Block b
     while i < size:
         b = load_block(&splits, text + i, size - i)
@@ -57,26 +59,32 @@ cdef int64_t scan_falcon(const uint8_t *text, int64_t size, uint32_t base, uint3
         space = ht_equal(text + i, c' ') & b.live
         digit = b.flag16 & ~b.high
         numeric = digit
-        hard = 0
+        hard = digit & after_numeric
         if b.high:
             numeric |= (ht_equal(text + i, 0xB2) | ht_equal(text + i, 0xB3) | ht_equal(text + i, 0xB9)
                         | ht_equal(text + i, 0xBC) | ht_equal(text + i, 0xBD) | ht_equal(text + i, 0xBE)) & b.live
-            hard = (numeric & ~digit) & (digit << 1) | digit & (((numeric & ~digit) << 1) | after_numeric)
+            hard |= (numeric & ~digit) & (digit << 1) | digit & ((numeric & ~digit) << 1)
         n = <int>(size - i)
-        if size - i > 64:
-            n = ht_trailing(white | digit | b.unfinished)
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&splits, text + i)
+            ahead = none_of(flags, FLAG_WHITE | FLAG_PUNCTUATION)
+            n = 64
+            if HT_UNLIKELY(((white & ~none_of(flags, FLAG_WHITE)) | (digit & ~none_of(flags, FLAG_NUMERIC))
+                            | b.unfinished) >> 63):
+                n = ht_trailing(white | digit | b.unfinished)
         if HT_UNLIKELY(hard != 0):
             n = least(n, ht_ctz64(hard) - 1)
         if HT_UNLIKELY(n <= 0):
             count = k
             i = go_on(next_falcon, text, size, base, starts, &count, i)
             k = count
-            after_letter = after_number = after_other = after_punctuation = after_numeric = 0
+            after_letter = after_number = after_other = after_punctuation = after_numeric = after_space = 0
             fresh = 1
             continue
         begin = ((letter & ~(letter << 1 | after_letter)) | (number & ~(number << 1 | after_number))
-                 | (other & ~(other << 1 | after_other))) & ~(space << 1)
-        begin |= white & ~(white << 1) | ht_lead(white & ((b.live & ~white & ~punctuation) >> 1), b.continuation)
+                 | (other & ~(other << 1 | after_other))) & ~(space << 1 | after_space)
+        begin |= white & ~(white << 1) | ht_lead(white & ((b.live & ~white & ~punctuation) >> 1 | ahead), b.continuation)
         begin |= punctuation & ~(punctuation << 1 | after_punctuation)
         begin |= (numeric ^ (numeric << 1 | after_numeric)) | group_starts(digit, 0, 0, 3) | fresh
         k += ht_starts(begin & ht_low_bits(n), base + <uint32_t>i, starts + k)
@@ -86,5 +94,6 @@ cdef int64_t scan_falcon(const uint8_t *text, int64_t size, uint32_t base, uint3
         after_other = other >> (n - 1) & 1
         after_punctuation = punctuation >> (n - 1) & 1
         after_numeric = numeric >> (n - 1) & 1
+        after_space = space >> (n - 1) & 1
         fresh = 0
     return k

@@ -7,8 +7,8 @@
 # white space begins one where its run begins and at its last character, unless the text ends with it. An apostrophe that
 # begins a chunk may take letters along, which moves the boundary behind it.
 #
-# A block ends before white space that reaches its end: whether that is followed by something is not in sight. So no run of
-# white space goes on from one block into the next, and all that is carried over is the class of the last character.
+# A block ends before white space that reaches its end, unless something else is known to follow (`ahead`). So no run of white
+# space goes on from one block into the next, and all that is carried over is the class of the last character.
 
 cdef inline int64_t next_gpt2_rules(int by, const uint8_t *text, int64_t size, int64_t pos) noexcept nogil:
     cdef int length
@@ -43,7 +43,8 @@ cdef inline int64_t scan_gpt2_rules(const uint8_t *text, int64_t size, uint32_t 
                                     bint digits) noexcept nogil:
     cdef int64_t i = 0, k = 0, count
     cdef int n, e, length
-    cdef uint64_t letter, number, white, other, numeric, space, quote, begin
+    cdef uint64_t letter, number, white, other, numeric, space, quote, begin, ahead
+    cdef uint32_t flags
     # The class of the character before the block; all 0 where a chunk is known to begin.
     cdef uint64_t after_letter = 0, after_number = 0, after_other = 0, after_space = 0, keep
     cdef Block b
@@ -57,8 +58,14 @@ cdef inline int64_t scan_gpt2_rules(const uint8_t *text, int64_t size, uint32_t 
         space = ht_equal(text + i, c' ') & b.live
         quote = ht_equal(text + i, c"'") & b.live
         n = <int>(size - i)
-        if size - i > 64:
-            n = end_before_quotes(ht_trailing(white | b.unfinished), quote)
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&splits if digits else &words, text + i)
+            n = 64
+            if HT_UNLIKELY(((white & ~none_of(flags, FLAG_WHITE)) | b.unfinished) >> 63):
+                n = ht_trailing(white | b.unfinished)
+            n = end_before_quotes(n, quote)
+            ahead = none_of(flags, FLAG_WHITE | FLAG_NUMERIC if digits else FLAG_WHITE)
             if HT_UNLIKELY(n == 0):
                 count = k
                 i = go_on(next_gpt2_digits if digits else next_gpt2, text, size, base, starts, &count, i)
@@ -67,7 +74,7 @@ cdef inline int64_t scan_gpt2_rules(const uint8_t *text, int64_t size, uint32_t 
                 continue
         begin = ((letter & ~(letter << 1 | after_letter)) | (number & ~(number << 1 | after_number))
                  | (other & ~(other << 1 | after_other))) & ~(space << 1 | after_space)
-        begin |= white & ~(white << 1) | ht_lead(white & ((b.live & ~white & ~numeric) >> 1), b.continuation)
+        begin |= white & ~(white << 1) | ht_lead(white & ((b.live & ~white & ~numeric) >> 1 | ahead), b.continuation)
         begin |= numeric & ~b.continuation
         keep = 1
         quote &= begin & (letter >> 1) & ht_low_bits(n)

@@ -91,11 +91,12 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
     cdef int64_t i = 0, k = 0, count
     cdef int n, e, length
     cdef uint64_t word, upper, lower, caseless, mark, han, number, white, other, space, newline, slash, blank, quote
-    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin, hard, closed, some, bit, behind
+    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin, hard, closed, some, bit, behind, ahead
+    cdef uint32_t flags
     # The character before the block; all 0 where a chunk is known to begin. after_closed: it is caseless, and behind it in
     # its word is a lower; after_open: it is caseless, and there is none.
     cdef uint64_t after_word = 0, after_lower = 0, after_closed = 0, after_open = 0
-    cdef uint64_t after_han = 0, after_other = 0, after_single = 0, after_space = 0, keep
+    cdef uint64_t after_han = 0, after_other = 0, after_single = 0, after_space = 0, after_blank = 0, keep
     cdef Block b
     while i < size:
         b = load_block(&words, text + i, size - i)
@@ -118,10 +119,17 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
         slash = ht_equal(text + i, c'/') & b.live if rules & O200K_SLASHES else 0
         quote = ht_equal(text + i, c"'") & b.live if rules & O200K_CONTRACTIONS else 0
         n = <int>(size - i)
-        if size - i > 64:
-            n = end_before_quotes(ht_trailing(white | slash | b.unfinished), quote)
-            if most > 1:
+        ahead = 0
+        if HT_LIKELY(size - i > 64):
+            flags = flags_ahead(&words, text + i)
+            # a slash behind newlines may go with them
+            ahead = none_of(flags, FLAG_WHITE) if text[i + 64] != c'/' else 0
+            n = 64
+            if HT_UNLIKELY(((white & ~ahead) | slash | b.unfinished) >> 63):
+                n = ht_trailing(white | slash | b.unfinished)
+            if most > 1 and HT_UNLIKELY(((number & ~none_of(flags, FLAG_NUMBER)) | b.unfinished) >> 63):
                 n = least(n, ht_trailing(number | b.unfinished))
+            n = end_before_quotes(n, quote)
 
         # Marks behind others: with them unless a single one is before.
         some = mark & ~(mark << 1) & (other << 1 | after_other)
@@ -151,11 +159,11 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
         blank = white & ~newline
         white_starts = white & ~absorbed & (~(white << 1) | absorbed << 1)
         blank_starts = blank & ~(blank << 1)
-        begin = white_starts | ht_lead(blank & ((b.live & ~white) >> 1), b.continuation)
+        begin = white_starts | ht_lead(blank & ((b.live & ~white) >> 1 | ahead), b.continuation)
         begin |= blank_starts & (newline << 1) & ~blank_lines(blank_starts, blank, newline, white_starts)
         single = other & ~(other << 1 | after_other) & ~(space << 1 | after_space)
         before = ht_paint(single, b.continuation)
-        begin |= single | (word & ~((word | blank | before) << 1 | after_word | after_single))
+        begin |= single | (word & ~((word | blank | before) << 1 | after_word | after_single | after_blank))
         begin |= han & ~(han << 1 | after_han)
         begin |= group_starts(number, b.high, b.continuation, most)
 
@@ -205,12 +213,13 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
             after_other = other >> (n - 1) & keep
             after_single = before >> (n - 1) & keep
             after_space = space >> (n - 1) & keep
+            after_blank = blank >> (n - 1) & keep
         if HT_UNLIKELY(n == 0 or (hard and keep and hard >> n & 1)):
             count = k
             i = go_on(next, text, size, base, starts, &count, i)
             k = count
             after_word = after_lower = after_closed = after_open = 0
-            after_han = after_other = after_single = after_space = 0
+            after_han = after_other = after_single = after_space = after_blank = 0
     return k
 
 
