@@ -15,6 +15,9 @@ from hftok._core.training.bpe import checked_size
 from hftok._core.training.words cimport WordCounts
 
 
+COMMON = 1 << 12                # counts below are found by counting
+
+
 cdef struct Entry:
     uint64_t count
     uint64_t key                # the first eight bytes, the first one highest
@@ -70,7 +73,13 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     least = max(least, 1)
     chosen = np.flatnonzero(count >= least) if least <= (1 << 64) - 1 else np.empty(0, dtype=np.int64)
     if len(chosen) > room:
-        bound = np.partition(count[chosen], len(chosen) - room)[len(chosen) - room]
+        # The count of the last word that makes it. Nearly all counts are small, so they are counted themselves.
+        limited = np.minimum(count[chosen], COMMON).astype(np.int64)
+        at_least = np.bincount(limited, minlength=COMMON + 1)[::-1].cumsum()[::-1]
+        bound = int(np.flatnonzero(at_least >= room)[-1])
+        if bound == COMMON:
+            large = count[chosen[limited == COMMON]]
+            bound = np.partition(large, len(large) - room)[len(large) - room]
         chosen = chosen[count[chosen] >= bound]
     cdef const int64_t[::1] words_chosen = chosen
     cdef int64_t n = len(chosen)
