@@ -122,7 +122,7 @@ cdef class RankEncoding:
     def __dealloc__(self):
         free(self.entry_of)
 
-    def _set_up(self, mergeable_ranks, special_tokens, pat_str):
+    def _set_up(self, mergeable_ranks, special_tokens, pat_str, skips_empty=False):
         """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern."""
         cdef RankTable table
         if not isinstance(pat_str, str):
@@ -136,6 +136,7 @@ cdef class RankEncoding:
         if overlapping(specials):
             order = {name: i for i, name in enumerate(table_order(specials))}
         self.encoder = RankEncoder(table, RustPattern(pat_str), specials, order)
+        self.encoder.skips_empty = skips_empty
         self.special_entries = {name: i for i, name in enumerate(specials)}
         self.special_names = frozenset(specials)
         self.all_special = b"\1" * len(specials)
