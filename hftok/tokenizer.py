@@ -1005,6 +1005,54 @@ class Tokenizer:
         trainer = trainer_for(self, trainer)
         train_on_counts(self, trainer, counts_argument(counts, self), threads, memory_limit)
 
+    def extend_vocabulary(
+        self, counts: Any, trainer: Trainer, *, threads: int | None = None, memory_limit: int | None = None
+    ) -> None:
+        """Go on training a BPE: keep vocabulary and merges, and learn more of them.
+
+        With the words and the settings of the first training this gives what one training with the larger vocab_size
+        gives; with other words, a vocabulary that is fitted to them from there on.
+
+        Args:
+            counts: as in `train_from_counts`.
+            trainer: a BpeTrainer; its vocab_size counts all tokens, old and new. Its special tokens and characters that
+                are new get the first new ids; with limit_alphabet (any) no new characters are taken.
+            threads, memory_limit: as in `train`.
+
+        Raises:
+            TypeError: the trainer is for another kind of model. Otherwise as `train_from_counts`.
+            ValueError: the model has affixes, or a vocabulary that training cannot have made.
+
+        >>> from hftok import models, trainers
+        >>> tokenizer = Tokenizer(models.BPE())
+        >>> counts = {"low": 5, "lower": 2}
+        >>> tokenizer.train_from_counts(counts, trainers.BpeTrainer(vocab_size=6))
+        >>> tokenizer.extend_vocabulary(counts, trainers.BpeTrainer(vocab_size=8))
+        >>> tokenizer.encode("lower").tokens
+        ['low', 'er']
+        """
+        from hftok.training.driver import trainer_for
+        from hftok.training.extension import extend
+        from hftok.training.interchange import counts_argument
+
+        trainer = trainer_for(self, trainer)
+        extend(self, trainer, counts_argument(counts, self), threads, memory_limit)
+
+    def cut_vocabulary(self, vocab_size: int) -> None:
+        """Make the vocabulary of a trained BPE smaller: what training with this vocab_size would have given.
+
+        Special tokens and characters are kept, even where they alone are more.
+
+        Raises:
+            ValueError: the model has affixes, or a vocabulary that training cannot have made; or a token that was added
+                later has an id in the part that would go.
+        """
+        from hftok.training.extension import cut
+
+        with naming("vocab_size"):
+            vocab_size = uint64(vocab_size)
+        cut(self, vocab_size)
+
     def _put_in_place(self, fields: dict[str, Any], special_tokens: Sequence[AddedToken]) -> None:
         """Give the model the fields that training has made, and add the trainer's special tokens."""
         with self._lock:

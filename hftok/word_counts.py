@@ -311,10 +311,10 @@ def _label(symbols: Symbols, pipeline: str | None) -> bytes:
 def _read_label(path: Path) -> tuple[Symbols, str | None]:
     label = read_label(path)
     try:
-        known = json.loads(label or b"{}")
-        symbols, pipeline = known.get("symbols", "characters"), known.get("pipeline")
-    except (ValueError, AttributeError):
-        symbols = None
+        known = json.loads(label)
+        symbols, pipeline = known["symbols"], known["pipeline"]
+    except (ValueError, KeyError, TypeError):
+        symbols = pipeline = None
     if symbols not in ("characters", "byte_level") or not isinstance(pipeline, (str, type(None))):
         raise ValueError(f"{os.fspath(path)!r} has a label of another version; count again")
     return symbols, pipeline

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
-from tqdm.auto import tqdm  # type: ignore[import-untyped]
-
 __all__ = ["Bars", "JsonLines", "Report", "Silence", "report_for"]
 
 
@@ -40,12 +38,18 @@ class Bars:
     def __init__(self) -> None:
         self.stage: str | None = None
         self.bar: Any = None
+        # Only here: it takes ten megabytes, which a training without bars can do without.
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+        self.new_bar = tqdm
 
     def __call__(self, stage: str, current: int, total: int | None) -> None:
         if stage != self.stage:
             self.close()
             sized = stage.startswith("Pre-processing files")
-            self.bar = tqdm(total=total, desc=stage, unit="B" if sized else "", unit_scale=sized, file=sys.stderr)
+            self.bar = self.new_bar(
+                total=total, desc=stage, unit="B" if sized else "", unit_scale=sized, file=sys.stderr
+            )
             self.stage = stage
         if self.bar.total != total:
             self.bar.total = total

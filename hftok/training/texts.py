@@ -24,7 +24,7 @@ from hftok.training.progress import Report
 
 __all__ = ["FileTexts", "IteratedTexts", "count_words"]
 
-WINDOW = 1 << 25  # bytes of a file between two reports
+WINDOW = 1 << 22  # bytes of a file for each thread, between two reports; they are in memory at the same time
 BLOCK_ITEMS = 4096
 BLOCK_CHARACTERS = 1 << 23
 
@@ -57,7 +57,7 @@ class FileTexts:
         report(stage, 0, self.size)
         for path in self.paths:
             with _reporting(path):
-                for data, start, stop in _windows(path):
+                for data, start, stop in _windows(path, WINDOW * count.counter.threads):
                     try:
                         count.counter.add_lines(data, start, stop)
                     except InvalidUtf8 as error:
@@ -182,14 +182,14 @@ class _reporting:  # noqa: N801 (reads as a statement: `with _reporting(path):`)
         raise reported from None
 
 
-def _windows(path: str) -> Iterator[tuple[Any, int, int]]:
-    """Buffers, and stretches of whole lines in them."""
+def _windows(path: str, size: int) -> Iterator[tuple[Any, int, int]]:
+    """Buffers, and stretches of whole lines in them, about `size` bytes long."""
     with open(path, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode) or info.st_size == 0:
             # A pipe, or a file whose size the system does not know; the last line of a block waits for its rest.
             rest = b""
-            while block := file.read(WINDOW):
+            while block := file.read(size):
                 data = rest + block
                 stop = data.rfind(b"\n") + 1
                 if stop:
@@ -199,13 +199,13 @@ def _windows(path: str) -> Iterator[tuple[Any, int, int]]:
                 yield rest, 0, len(rest)
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            size = len(mapped)
+            all_bytes = len(mapped)
             start = 0
-            while start < size:
-                stop = size
-                if size - start > WINDOW:
-                    stop = mapped.rfind(b"\n", start, start + WINDOW) + 1
-                    stop = stop or mapped.find(b"\n", start + WINDOW) + 1 or size
+            while start < all_bytes:
+                stop = all_bytes
+                if stop - start > size:
+                    stop = mapped.rfind(b"\n", start, start + size) + 1
+                    stop = stop or mapped.find(b"\n", start + size) + 1 or all_bytes
                 yield mapped, start, stop
                 if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
                     # Pages that have been read count as this process's memory until they are given back.

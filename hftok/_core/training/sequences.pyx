@@ -160,6 +160,8 @@ cdef class Words:
             return WAY_WHOLE
         if names == ["Metaspace"]:
             _, replacement, scheme, self.plan.mark_splits = steps[0]
+            if scheme == "first" and self.plan.normalizes and not self.plan.stable:
+                return WAY_EXACT     # which is for texts whose first character is still there
             self.mark = replacement.encode("utf-8")
             self.plan.mark = self.mark
             self.plan.mark_size = len(self.mark)
