@@ -48,6 +48,7 @@ from hftok.sources import FileSource
 if TYPE_CHECKING:
     from asyncio import Future
 
+    from hftok import tiktoken
     from hftok.trainers import Trainer
 
 __all__ = ["Tokenizer"]
@@ -1077,7 +1078,7 @@ class Tokenizer:
 
         return wrap(self, **kwargs)
 
-    def as_tiktoken(self, name: str | None = None) -> Encoding:
+    def as_tiktoken(self, name: str | None = None) -> tiktoken.Encoding:
         """A tiktoken Encoding (see `hftok.tiktoken`) with this tokenizer's ids. All added tokens become special tokens.
 
         Args:

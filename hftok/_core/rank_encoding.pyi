@@ -1,7 +1,7 @@
 """Types of the compiled module; see rank_encoding.pyx."""
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ class RankEncoding:
         mergeable_ranks: dict[bytes, int],
         special_tokens: dict[str, int],
         pat_str: str,
+        longest_first: bool = False,
         skips_empty: bool = False,
     ) -> None: ...
     def _share(self, other: RankEncoding) -> None: ...
@@ -60,4 +61,3 @@ class RankEncoding:
     ) -> list[str]: ...
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]: ...
     def token_byte_values(self) -> list[bytes]: ...
-
