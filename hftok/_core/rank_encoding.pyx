@@ -124,7 +124,7 @@ cdef class RankEncoding:
 
     def _set_up(self, mergeable_ranks, special_tokens, pat_str, longest_first=False, skips_empty=False):
         """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern. longest_first: of special
-        tokens that begin at the same place the longest is taken, and not the first of a hash table. skips_empty: an empty piece is
+        tokens that begin at the same place the longest is taken, not the first of a hash table. skips_empty: an empty piece is
         nothing, not an error."""
         cdef RankTable table
         if not isinstance(pat_str, str):
