@@ -11,7 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hftok._core.training.feed import Counter, InvalidUtf8
@@ -34,13 +34,15 @@ class FileTexts:
 
     Args:
         paths: as the caller gave them.
+        ends: for files that are not read to their end, how many bytes are, up to the end of a line.
 
     Raises:
         Exception: a file cannot be opened, or is a folder; the message is the system's, with the path in a note.
     """
 
-    def __init__(self, paths: list[str]) -> None:
+    def __init__(self, paths: list[str], ends: Mapping[str, int] | None = None) -> None:
         self.paths = paths
+        self.ends = ends or {}
         self.size = 0
         for path in paths:
             with _reporting(path):
@@ -49,7 +51,7 @@ class FileTexts:
                     raise IsADirectoryError(21, "")
                 if not os.access(path, os.R_OK):
                     open(path, "rb").close()  # for its error
-                self.size += info.st_size
+                self.size += min(info.st_size, self.ends.get(path, info.st_size))
 
     def feed(self, count: _Counting, report: Report) -> None:
         stage = f"Pre-processing files ({self.size // 1_000_000} Mo)"
@@ -57,7 +59,7 @@ class FileTexts:
         report(stage, 0, self.size)
         for path in self.paths:
             with _reporting(path):
-                for data, start, stop in _windows(path, WINDOW * count.counter.threads):
+                for data, start, stop in _windows(path, WINDOW * count.counter.threads, self.ends.get(path)):
                     try:
                         count.counter.add_lines(data, start, stop)
                     except InvalidUtf8 as error:
@@ -182,7 +184,7 @@ class _reporting:  # noqa: N801 (reads as a statement: `with _reporting(path):`)
         raise reported from None
 
 
-def _windows(path: str, size: int) -> Iterator[tuple[Any, int, int]]:
+def _windows(path: str, size: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
     """Buffers, and stretches of whole lines in them, about `size` bytes long."""
     with open(path, "rb") as file:
         info = os.fstat(file.fileno())
@@ -199,7 +201,7 @@ def _windows(path: str, size: int) -> Iterator[tuple[Any, int, int]]:
                 yield rest, 0, len(rest)
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            all_bytes = len(mapped)
+            all_bytes = len(mapped) if end is None else min(end, len(mapped))
             start = 0
             while start < all_bytes:
                 stop = all_bytes

@@ -216,6 +216,8 @@ cdef class Counter:
         if c.error == ERROR_UTF8:
             raise InvalidUtf8(c.where)
         if c.error == PT_PANIC:
+            if self.words.way == "regex":
+                raise ValueError("the pattern needs too many steps on a text; make it backtrack less")
             raise ValueError("the pipeline leaves no valid split of a text (the reference panics here)")
         if c.error and c.error != ERROR_SURROGATE:
             pt_check(c.error)
