@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hftok._core.training.bpe import checked_size
 from hftok._core.training.feed import Counter, InvalidUtf8, next_block
 from hftok._core.training.sequences import Words
 from hftok._core.training.word_files import SpillingWordCounts
@@ -96,7 +97,9 @@ class _Counting:
 
     def __init__(self, words: Words, threads: int | None, memory_limit: int | None) -> None:
         self.counter = Counter(words, threads)
-        self.spilling = None if memory_limit is None else SpillingWordCounts(memory_limit)
+        self.spilling: SpillingWordCounts | None = None
+        if memory_limit is not None:
+            self.spilling = SpillingWordCounts(checked_size("memory_limit", memory_limit, minimum=1))
 
     def spill(self) -> None:
         if self.spilling is not None and self.counter.nbytes > self.spilling.memory_limit:
