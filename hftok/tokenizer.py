@@ -1099,6 +1099,34 @@ class Tokenizer:
 
         return as_tiktoken(self, name)
 
+    def to_tiktoken(self, name: str) -> Any:
+        """An Encoding of the package tiktoken, which must be installed: for code that wants an object of its own.
+        `as_tiktoken` gives one of ours, which has the same methods.
+
+        Args:
+            name: the Encoding's name.
+
+        Raises:
+            UnsupportedTokenizerError: see `as_tiktoken`; or one special token begins with another, and tiktoken would
+                find the shorter one.
+            ImportError: tiktoken is not installed.
+        """
+        from hftok.tiktoken.conversion import to_tiktoken
+
+        return to_tiktoken(self, name)
+
+    def save_tiktoken(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokens and their ranks to a file as tiktoken's `load_tiktoken_bpe` reads it: a line for each, its
+        bytes as base64, a blank, the rank. Special tokens and the pattern are not part of such a file.
+
+        Raises:
+            UnsupportedTokenizerError: see `as_tiktoken`.
+            OSError: the file cannot be written.
+        """
+        from hftok.tiktoken.conversion import save_tiktoken
+
+        save_tiktoken(self, path)
+
 
 def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[AddedToken]:
     if not isinstance(tokens, list):

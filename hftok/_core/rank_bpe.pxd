@@ -40,6 +40,7 @@ cdef class RankEncoder:
     cdef int64_t *lengths            # the different lengths of specials, in bytes
     cdef int64_t n_lengths
     cdef readonly bint has_empty
+    cdef public bint skips_empty     # empty pieces are nothing, not an error
     cdef RankWorker *idle
 
     cdef RankWorker *take(self, int64_t budget) except NULL

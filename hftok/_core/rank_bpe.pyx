@@ -378,9 +378,10 @@ cdef class RankEncoder:
             end = self.next_piece(w, text, size, at, last, &start)
             if end < 0:
                 break
-            error = self.cached_piece(w, text + start, end - start)
-            if error != RANK_OK:
-                return error
+            if end > start or not self.skips_empty:
+                error = self.cached_piece(w, text + start, end - start)
+                if error != RANK_OK:
+                    return error
             last = at = end
             if end == start:
                 at += utf8_len(text[end]) if end < size else 1
