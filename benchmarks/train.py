@@ -57,7 +57,10 @@ def _train(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(options: argparse.Namespace) -> list[str]:
-    names = ["hftok", *(name for name in TRAINERS if name != "hftok" and (not options.peers or name in options.peers))]
+    chosen = set(options.peers or TRAINERS) | {"hftok"}
+    if "rustbpe" in chosen:
+        chosen.add("hftok.rustbpe")
+    names = [name for name in TRAINERS if name in chosen]
     if options.model != "bpe":
         names = [name for name in names if name in ("hftok", "tokenizers")]
     if options.pre_tokenizer not in PATTERNS:
