@@ -14,11 +14,11 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hftok._core.training.feed import Counter, InvalidUtf8
+from hftok._core.training.bpe import checked_size
+from hftok._core.training.feed import Counter, InvalidUtf8, next_block
 from hftok._core.training.sequences import Words
 from hftok._core.training.word_files import SpillingWordCounts
 from hftok._core.training.words import WordCounts
-from hftok.arguments import not_instance
 from hftok.model_files import os_error
 from hftok.training.progress import Report
 
@@ -85,27 +85,11 @@ class IteratedTexts:
         stage = "Pre-processing sequences"
         done = 0
         report(stage, 0, self.length)
-        for block in self.blocks():
+        while block := next_block(self.items, BLOCK_ITEMS, BLOCK_CHARACTERS):
             count.counter.add_texts(block)
             count.spill()
             done += len(block)
             report(stage, done, self.length)
-
-    def blocks(self) -> Iterator[list[str]]:
-        block: list[str] = []
-        size = 0
-        for item in self.items:
-            for text in (item,) if isinstance(item, str) else item:
-                if not isinstance(text, str):
-                    raise not_instance(text, "str")
-                block.append(text)
-                size += len(text)
-            if len(block) >= BLOCK_ITEMS or size >= BLOCK_CHARACTERS:
-                yield block
-                block = []
-                size = 0
-        if block:
-            yield block
 
 
 class _Counting:
@@ -113,7 +97,9 @@ class _Counting:
 
     def __init__(self, words: Words, threads: int | None, memory_limit: int | None) -> None:
         self.counter = Counter(words, threads)
-        self.spilling = None if memory_limit is None else SpillingWordCounts(memory_limit)
+        self.spilling: SpillingWordCounts | None = None
+        if memory_limit is not None:
+            self.spilling = SpillingWordCounts(checked_size("memory_limit", memory_limit, minimum=1))
 
     def spill(self) -> None:
         if self.spilling is not None and self.counter.nbytes > self.spilling.memory_limit:

@@ -40,3 +40,18 @@ def test_bpe(corpus, pipeline, normalizer, tmp_path, corpus_documents):
     for threads in (1, 2, 7):
         ours.train([str(path)], hftok.trainers.BpeTrainer(**settings), threads=threads)
         assert ours.to_str() == expected
+
+
+@pytest.mark.parametrize("corpus", ["english", "code"])
+def test_unigram(corpus, corpus_documents):
+    """The same pieces; scores differ as they do between two runs of the reference (row T7 of docs/differences.md)."""
+    documents = corpus_documents(corpus, 60_000)
+    ours, theirs = both(description("unigram", "metaspace"))
+    settings = {"vocab_size": 1500, "unk_token": "<unk>", "special_tokens": ["<s>"], "show_progress": False}
+    theirs.train_from_iterator(documents, type(theirs.model.get_trainer())(**settings))
+    results = []
+    for threads in (1, 2, 7):
+        ours.train_from_iterator(documents, hftok.trainers.UnigramTrainer(**settings), threads=threads)
+        results.append(ours.to_str())
+    assert set(ours.get_vocab()) == set(theirs.get_vocab())
+    assert results[0] == results[1] == results[2]
