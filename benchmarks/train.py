@@ -101,6 +101,8 @@ def _corpus(corpus: str, file: str, options: argparse.Namespace) -> bool:
         if order and name != order[0]:
             agrees = "equal" if figures["learnt"] == best[order[0]]["learnt"] else "DIFFERENT"
             same &= agrees == "equal"
+        elif name == "gigabpe":
+            agrees = "equal merges" if figures.get("merges") == ours.get("merges") else "other merges"
         ratio = figures["seconds"] / ours["seconds"], figures["peak"] / ours["peak"]
         rows.append(
             [
