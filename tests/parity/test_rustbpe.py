@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import array
+import itertools
 import pickle
 import random
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -244,6 +246,24 @@ def test_training_again_forgets_the_first() -> None:
         tok.train_from_iterator(["zz zz"], 257, pattern=r"\w+")
     assert ours.get_mergeable_ranks() == theirs.get_mergeable_ranks()
     assert ours.encode("ab zz") == theirs.encode("ab zz")
+
+
+def test_ctrl_c_while_texts_are_counted() -> None:
+    """Told between two blocks, and nothing has changed."""
+    tok = trained(hftok.rustbpe)
+    before = tok.get_mergeable_ranks()
+
+    def endless() -> Iterator[str]:
+        for number in itertools.count():
+            if number == 1000:
+                signal.raise_signal(signal.SIGINT)
+            if number == 100_000:
+                return
+            yield f"the {number}"
+
+    with pytest.raises(KeyboardInterrupt):
+        tok.train_from_iterator(endless(), 300, buffer_size=10)
+    assert tok.get_mergeable_ranks() == before
 
 
 def test_pickling() -> None:
