@@ -57,7 +57,10 @@ def _train(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(options: argparse.Namespace) -> list[str]:
-    names = ["hftok", *(name for name in TRAINERS if name != "hftok" and (not options.peers or name in options.peers))]
+    chosen = set(options.peers or TRAINERS) | {"hftok"}
+    if "rustbpe" in chosen:
+        chosen.add("hftok.rustbpe")
+    names = [name for name in TRAINERS if name in chosen]
     if options.model != "bpe":
         names = [name for name in names if name in ("hftok", "tokenizers")]
     if options.pre_tokenizer not in PATTERNS:
@@ -98,6 +101,8 @@ def _corpus(corpus: str, file: str, options: argparse.Namespace) -> bool:
         if order and name != order[0]:
             agrees = "equal" if figures["learnt"] == best[order[0]]["learnt"] else "DIFFERENT"
             same &= agrees == "equal"
+        elif name == "gigabpe":
+            agrees = "equal merges" if figures.get("merges") == ours.get("merges") else "other merges"
         ratio = figures["seconds"] / ours["seconds"], figures["peak"] / ours["peak"]
         rows.append(
             [

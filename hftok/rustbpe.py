@@ -14,15 +14,15 @@ True
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import sys
+from collections.abc import Iterable, Sequence
 
 from hftok._core.parallel import max_threads
 from hftok._core.rank_encoding import RankEncoding
 from hftok._core.training.bpe import train_bpe
-from hftok._core.training.feed import Counter
+from hftok._core.training.feed import Counter, next_block
 from hftok._core.training.sequences import Words
-from hftok.arguments import naming, not_instance, optional, sequence_of, string, uint32, uint64
+from hftok.arguments import naming, optional, sequence_of, string, uint32, uint64
 from hftok.errors import UnsupportedTokenizerError
 
 __all__ = ["Tokenizer"]
@@ -103,7 +103,8 @@ class Tokenizer:
             raise ValueError("buffer_size must be at least 1")
         counter = Counter(words)
         number = 0
-        for block in _blocks(iter(iterator), items):
+        texts = iter(iterator)
+        while block := next_block(texts, min(items, sys.maxsize), BLOCK_CHARACTERS, nested=False):
             counter.add_texts(block)
             number += len(block)
         counts = counter.take()
@@ -198,19 +199,3 @@ class Tokenizer:
     def __setstate__(self, state: tuple[str, list[bytes]]) -> None:
         self._pattern, self._tokens = state
         self._encoding = None
-
-
-def _blocks(texts: Iterator[Any], most: int) -> Iterator[list[str]]:
-    block: list[str] = []
-    size = 0
-    for text in texts:
-        if not isinstance(text, str):
-            raise not_instance(text, "str")
-        block.append(text)
-        size += len(text)
-        if len(block) >= most or size >= BLOCK_CHARACTERS:
-            yield block
-            block = []
-            size = 0
-    if block:
-        yield block

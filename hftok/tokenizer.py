@@ -1099,12 +1099,12 @@ class Tokenizer:
 
         return as_tiktoken(self, name)
 
-    def to_tiktoken(self, name: str) -> Any:
+    def to_tiktoken(self, name: str | None = None) -> Any:
         """An Encoding of the package tiktoken, which must be installed: for code that wants an object of its own.
         `as_tiktoken` gives one of ours, which has the same methods.
 
         Args:
-            name: the Encoding's name.
+            name: the Encoding's name; by default "tokenizer".
 
         Raises:
             UnsupportedTokenizerError: see `as_tiktoken`; or one special token begins with another, and tiktoken would

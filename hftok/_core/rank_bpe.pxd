@@ -7,6 +7,7 @@ from hftok._core.models.ranks cimport RankTable
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.normalized cimport PreTokenized
 from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.scanners.pattern_words cimport PatternRule
 
 cdef enum:
     RANK_OK = 0
@@ -34,6 +35,7 @@ cdef class RankEncoder:
     """Pattern, ranks and special tokens; immutable but for its pool of workers."""
     cdef readonly RankTable table
     cdef RustPattern pattern
+    cdef PatternRule rule            # how its matches are found by hand, where that is known
     cdef VocabTable specials         # entry -> number
     cdef uint32_t *order             # where specials begin alike: their order in the reference, else NULL
     cdef uint8_t first[256]          # bytes that special tokens begin with; all, if one is empty

@@ -25,6 +25,7 @@ from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ran
 from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, vocab_entry
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_PANIC, pt_free, pt_init
 from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.scanners.pattern_words cimport FAMILY_NONE, match_end, rule_of
 from hftok._core.text cimport utf8_len
 
 cdef extern from *:
@@ -212,6 +213,7 @@ cdef class RankEncoder:
             raise RuntimeError("a RankEncoder is filled once, when it is made")
         self.table = table
         self.pattern = pattern
+        self.rule = rule_of(pattern.pattern, True)
         map_ = VocabMap(specials)
         # Taken over whole: the map is nobody else's.
         self.specials = map_.table
@@ -319,6 +321,11 @@ cdef class RankEncoder:
     cdef int64_t next_piece(
         self, RankWorker *w, const uint8_t *text, int64_t size, int64_t at, int64_t last, int64_t *start
     ) noexcept nogil:
+        if self.rule.family != FAMILY_NONE:
+            if at >= size:
+                return -1
+            start[0] = at                # the matches of these patterns follow one another without gaps
+            return match_end(&self.rule, text, at, size)
         return self.pattern.next(&w.matcher, text, size, at, last, start)
 
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil:

@@ -74,7 +74,7 @@ def as_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Encoding:
     return encoding
 
 
-def to_tiktoken(tokenizer: Tokenizer, name: str) -> Any:
+def to_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Any:
     """An Encoding of the tiktoken package (see `Tokenizer.to_tiktoken`)."""
     encoding = as_tiktoken(tokenizer, name)
     # tiktoken tries special tokens in the order of its hash table, a Tokenizer finds the longest.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import array
 import pickle
 import random
+import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -244,6 +246,29 @@ def test_training_again_forgets_the_first() -> None:
         tok.train_from_iterator(["zz zz"], 257, pattern=r"\w+")
     assert ours.get_mergeable_ranks() == theirs.get_mergeable_ranks()
     assert ours.encode("ab zz") == theirs.encode("ab zz")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals")
+def test_ctrl_c() -> None:
+    """Heeded while the core counts, without a line of Python in between; nothing has changed."""
+    tok = trained(hftok.rustbpe)
+    before = tok.get_mergeable_ranks()
+    given = ["the cat sat on the mat " * 1000] * 2000  # seconds of work
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    begin = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tok.train_from_iterator(given, 300, pattern=r"(?i:the|cat)|\w|\s")
+        assert time.monotonic() - begin < 3  # half a second, on a machine that has nothing else to do
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert tok.get_mergeable_ranks() == before
 
 
 def test_pickling() -> None:

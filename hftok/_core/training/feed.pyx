@@ -344,8 +344,9 @@ cdef class Counter:
         return self.tallies.take()
 
 
-def next_block(items, Py_ssize_t most_items, Py_ssize_t most_characters):
-    """The next texts of an iterator as a list, at least one item's; empty at its end. An item is a str, or an iterable of str.
+def next_block(items, Py_ssize_t most_items, Py_ssize_t most_characters, bint nested=True):
+    """The next texts of an iterator as a list, at least one item's; empty at its end. An item is a str, or, where `nested`, an
+    iterable of str.
 
     Raises TypeError for anything else, and what iterating raises.
 
@@ -360,7 +361,7 @@ def next_block(items, Py_ssize_t most_items, Py_ssize_t most_characters):
             block.append(item)
             size += len(<str>item)
         else:
-            for text in item:
+            for text in item if nested else (item,):
                 if not isinstance(text, str):
                     raise TypeError(f"'{type(text).__name__}' object is not an instance of 'str'")
                 block.append(text)
