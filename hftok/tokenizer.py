@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from asyncio import Future
 
     from hftok import tiktoken
+    from hftok.session import Session
     from hftok.trainers import Trainer
 
 __all__ = ["Tokenizer"]
@@ -923,6 +924,21 @@ class Tokenizer:
     def clear_cache(self) -> None:
         """Forget the words that encoding has cached. Output does not change."""
         self._ready()[0].clear_cache()
+
+    def session(self, add_special_tokens: bool = True) -> Session:
+        """A growing text: `append` gives the ids of all of it at the cost of what is new (see `hftok.session`).
+
+        >>> from hftok.models import WordLevel
+        >>> from hftok.pre_tokenizers import WhitespaceSplit
+        >>> tokenizer = Tokenizer(WordLevel({"a": 1, "b": 2}, unk_token="a"))
+        >>> tokenizer.pre_tokenizer = WhitespaceSplit()
+        >>> prompt = tokenizer.session()
+        >>> prompt.append("a b").tolist(), prompt.append(" a").tolist()
+        ([1, 2], [1, 2, 1])
+        """
+        from hftok.session import Session
+
+        return Session(self, boolean(add_special_tokens))
 
     # ---- decoding ----------------------------------------------------------------------------------------------------
 
