@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ Ids = npt.NDArray[np.uint32]
 _STEP = 4096
 
 _NOTHING_AROUND = Affix([], [])
-_NO_IDS: Ids = np.zeros(0, dtype=np.uint32)
 
 
 class _Context(NamedTuple):
@@ -42,9 +42,12 @@ class Session:
         add_special_tokens: as in `Tokenizer.encode`.
 
     The ids are those of `tokenizer.encode_ids(whole_text, add_special_tokens)`, always; truncation and padding do not
-    apply. The text is cut where no later text can change what is before; where no such place is known (a model that
-    takes the text as one piece, as Unigram without a pre-tokenizer; text without blanks; a normalizer or pre-tokenizer
-    of the caller's) more is encoded anew, at worst all of it.
+    apply. The text is cut where no later text can change what is before (see `hftok.text_cuts`). Where no such place is
+    known (a model that takes the text as one piece, as Unigram without a pre-tokenizer; text without blanks; a
+    normalizer or pre-tokenizer of the caller's) more is encoded anew, at worst all of it.
+
+    Arrays that calls return are never written to again. They share memory where they agree, so that a call need not
+    copy what is old; they are read-only.
 
     A session belongs to one thread at a time; several sessions of one tokenizer may be used at once.
 
@@ -60,6 +63,8 @@ class Session:
     1
     """
 
+    _ids: Ids
+
     def __init__(self, tokenizer: Tokenizer, add_special_tokens: bool = True) -> None:
         self._tokenizer = tokenizer
         self._add_special_tokens = add_special_tokens
@@ -68,26 +73,31 @@ class Session:
 
     def clear(self) -> None:
         """Forget the text."""
-        # The text between one cut and the next, and behind the last; the places of the cuts (0 is the first) and how
-        # many ids are before each; those ids, and room.
+        self._whole: str | None = ""  # the whole text, where it is at hand
+        # The text between one cut and the next, and behind the last one; where the cuts are (the first is the
+        # beginning) and how many ids the text before each has.
         self._parts: list[str] = []
         self._tail = ""
         self._cuts: list[tuple[int, int]] = [(0, 0)]
-        self._ids = np.empty(256, dtype=np.uint32)
-        self._last = _NO_IDS
+        self._n = 0
         self._changed_from = 0
+        self._make_room(256, 0)
 
     # ---- what a user reads
 
     @property
     def text(self) -> str:
         """The whole text."""
-        return "".join([*self._parts, self._tail])
+        if self._whole is None:
+            self._whole = "".join([*self._parts, self._tail])
+        return self._whole
 
     @property
     def ids(self) -> Ids:
-        """The ids of the whole text, uint32 (n,), as the last call gave them."""
-        return self._last
+        """The ids of the whole text, uint32 (n,), as the last call gave them; read-only."""
+        view = self._ids[: self._n]
+        view.flags.writeable = False
+        return view
 
     @property
     def changed_from(self) -> int:
@@ -97,13 +107,13 @@ class Session:
 
     def __len__(self) -> int:
         """The number of ids."""
-        return len(self._last)
+        return self._n
 
     def __repr__(self) -> str:
-        return f"<Session of {self._cuts[-1][0] + len(self._tail)} characters, {len(self)} ids>"
+        return f"<Session of {self._cuts[-1][0] + len(self._tail)} characters, {self._n} ids>"
 
     def append(self, text: str) -> Ids:
-        """The ids of the text so far with this behind it, uint32 (n,).
+        """The ids of the text so far with this behind it, uint32 (n,), read-only.
 
         Raises:
             TypeError: text is no str, or holds a lone surrogate; the session stays as it was.
@@ -116,8 +126,8 @@ class Session:
         return self._update(context, len(self._cuts) - 1, self._tail + text)
 
     def encode(self, text: str) -> Ids:
-        """The ids of a whole text, uint32 (n,). What it has in common with the beginning of the last one is found here,
-        and not encoded again.
+        """The ids of a whole text, uint32 (n,), read-only. What it has in common with the beginning of the last one is
+        found here, and not encoded again.
 
         Raises:
             TypeError: text is no str, or holds a lone surrogate; the session stays as it was.
@@ -125,22 +135,24 @@ class Session:
         if not isinstance(text, str):
             raise TypeError(f"encode takes a str, not a {type(text).__name__}")
         context = self._current()
-        if context is not self._context:
-            return self._update(context, 0, text)
-        old = self.text
-        keep = len(self._cuts) - 1
-        if not text.startswith(old):
-            # At a cut the character behind it, and the next, must be what they were.
-            common = _common(old, text)
-            while keep and self._cuts[keep][0] + 2 > common:
-                keep -= 1
-        return self._update(context, keep, text[self._cuts[keep][0] :])
+        keep = 0
+        if context is self._context:
+            keep = len(self._cuts) - 1
+            if not text.startswith(self.text):
+                # At a cut the character behind it, and the next, must be what they were.
+                common = _common(self.text, text)
+                while keep and self._cuts[keep][0] + 2 > common:
+                    keep -= 1
+        ids = self._update(context, keep, text[self._cuts[keep][0] :])
+        self._whole = text
+        return ids
 
     def copy(self) -> Session:
         """A session with the same text, which goes on by itself."""
         other = Session(self._tokenizer, self._add_special_tokens)
         other.__dict__.update(self.__dict__)
-        other._parts, other._cuts, other._ids = list(self._parts), list(self._cuts), self._ids.copy()
+        other._parts, other._cuts = list(self._parts), list(self._cuts)
+        other._make_room(len(self._ids), self._n)
         return other
 
     # ---- the work
@@ -158,40 +170,38 @@ class Session:
                 both = _rows.encode_one(engine, "", affix)
                 around = both[: affix.n_prefix], both[affix.n_prefix :]
             context = _Context(engine, settings, TextCuts.of(self._tokenizer), around)
-            if self._tokenizer._ready() == (engine, settings):  # else it was changed meanwhile
+            if self._tokenizer._ready()[0] is engine:  # else it was changed meanwhile
                 return context
 
     def _update(self, context: _Context, keep: int, tail: str) -> Ids:
         """Encode the text behind a cut, which may be cut further. Nothing is kept unless all of it could be encoded."""
-        rules = context.cuts
-        if rules is None or context.around is None:
+        cuts, engine = context.cuts, context.engine
+        if cuts is None or context.around is None:
             text = "".join([*self._parts[:keep], tail])
             ids = self._tokenizer.encode_ids(text, self._add_special_tokens)
-            self._context, self._parts, self._tail, self._cuts = context, [], text, [(0, 0)]
-            return self._show(ids, 0)
-        skip = rules.skip
+            self._context, self._parts, self._tail, self._cuts, self._whole = context, [], text, [(0, 0)], text
+            return self._show(0, [ids])
         begin, count = self._cuts[keep]
-        places = _places(rules, tail)
+        prefix, suffix = context.around
+        places = _places(cuts, tail)
+        skip = cuts.skip
         pieces = [
             tail[place + (skip if place or begin else 0) : end]
             for place, end in zip(places, [*places[1:], len(tail)], strict=True)
         ]
-        ends: list[int] = []
-        if len(pieces) == 1:
-            ids = _rows.encode_one(context.engine, pieces[0], _NOTHING_AROUND)
+        if len(pieces) < 3:
+            encoded = [_rows.encode_one(engine, piece, _NOTHING_AROUND) for piece in pieces]
+            ends = [len(encoded[0])]
         else:
-            ids, rows, _ = _rows.encode_batch(context.engine, pieces, None)
-            ends = rows[1:-1].tolist()
-        kept = ends[-1] if ends else 0
-        if count + kept > len(self._ids):
-            self._ids = np.concatenate([self._ids[:count], np.empty(count + 2 * kept, dtype=np.uint32)])
-        self._ids[count : count + kept] = ids[:kept]
+            together, rows, _ = _rows.encode_batch(engine, pieces, None)
+            encoded, ends = [together], rows[1:].tolist()
         del self._parts[keep:], self._cuts[keep + 1 :]
-        for place, end, n in zip(places, places[1:], ends, strict=False):
-            self._add(begin + end, count + n, tail[place:end])
-        self._context, self._tail = context, tail[places[-1] :]
-        prefix, suffix = context.around
-        return self._show(np.concatenate([prefix, self._ids[: count + kept], ids[kept:], suffix]), len(prefix) + count)
+        for i in range(1, len(places)):
+            self._add(begin + places[i], count + ends[i - 1], tail[places[i - 1] : places[i]])
+        self._context, self._tail, self._whole = context, tail[places[-1] :], None
+        if begin:
+            return self._show(len(prefix) + count, [*encoded, suffix])
+        return self._show(0, [prefix, *encoded, suffix])
 
     def _add(self, place: int, count: int, text: str) -> None:
         """A new last cut. The one before it goes where the cuts would come to stand close."""
@@ -202,25 +212,40 @@ class Session:
             self._cuts.append((place, count))
             self._parts.append(text)
 
-    def _show(self, ids: Ids, same: int) -> Ids:
-        """The result of a call, of which so many ids are known to be as before."""
-        old, self._last = self._last, ids
-        n = min(len(old), len(ids))
-        same = min(same, n)
-        different = np.flatnonzero(old[same:n] != ids[same:n])
-        self._changed_from = same + int(different[0]) if len(different) else n
-        return ids
+    def _show(self, same: int, parts: list[Ids]) -> Ids:
+        """The result of a call: so many ids as before, and these behind them."""
+        parts = [part for part in parts if len(part)]
+        ids = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else self._ids[:0]
+        end = same + len(ids)
+        n = min(self._n, end) - same
+        unequal = self._ids[same : same + n] != ids[:n]
+        first = int(unequal.argmax()) if unequal.any() else n
+        changed = self._changed_from = same + first
+        # An array that somebody holds still shows what is to be replaced now: leave it that memory.
+        held = changed < self._n and sys.getrefcount(self._ids) != self._alone
+        if held or end > len(self._ids):
+            self._make_room(end + (end >> 1), changed)
+        self._ids[changed:end] = ids[first:]
+        self._n = end
+        return self.ids
+
+    def _make_room(self, size: int, n: int) -> None:
+        """New memory for so many ids, with the first n of the old."""
+        old: Ids = self._ids if n else np.empty(0, dtype=np.uint32)
+        self._ids = np.empty(max(size, 256), dtype=np.uint32)
+        self._alone = sys.getrefcount(self._ids)
+        self._ids[:n] = old[:n]
 
 
-def _places(rules: TextCuts, tail: str) -> list[int]:
+def _places(cuts: TextCuts, tail: str) -> list[int]:
     """Where a text begins and where it is cut: about every two steps, and at last as late as can be."""
     places = [0]
     while len(tail) - places[-1] > 2 * _STEP:
-        place = rules.last(tail[: places[-1] + 2 * _STEP], places[-1])
+        place = cuts.last(tail[: places[-1] + 2 * _STEP], places[-1])
         if place == places[-1]:
             break
         places.append(place)
-    place = rules.last(tail, places[-1])
+    place = cuts.last(tail, places[-1])
     if place > places[-1]:
         places.append(place)
     return places

@@ -80,18 +80,20 @@ class TextCuts:
         self.skip = 0
         self._blank_only = False  # y is a blank
         self._nfc = False
-        self._follows: set[str] = set()  # with skip: what must not stand behind the blank
+        self._follows: set[str] = set()  # what added tokens begin with
         self._steps = _normalizers(_form(tokenizer.normalizer))
         self._read_normalizer()
         self._stages = _stages(_form(tokenizer.pre_tokenizer))
         self._read_added(tokenizer)
-        self._joined: dict[str, frozenset[str]] | None = None
+        self._joined: dict[str, frozenset[str]] = {}
         self._model = model if isinstance(model, BPE) else None
         self._known: dict[str, bool] = {}
         if self.skip and not any(kind == "Prepend" for kind, _ in self._steps):
             # What Strip takes away must be what the first piece gets back, or what no piece holds.
-            kinds = {kind for kind, _ in self._stages}
-            if not kinds & {"Metaspace", "WhitespaceSplit", "BertPreTokenizer", "Whitespace"}:
+            kind, form = self._stages[0] if self._stages else ("", {})
+            if kind == "Metaspace" and form["prepend"]:
+                return
+            if kind not in ("WhitespaceSplit", "BertPreTokenizer", "Whitespace"):
                 raise _Unknown
 
     @classmethod
@@ -169,6 +171,8 @@ class TextCuts:
             return False
         if x + y in self._added_pairs or x in self._added_last or y in self._added_first:
             return False
+        if self.skip and y in self._follows:
+            return False  # the blank that is left out would be one of theirs
         if self._reaching and x.isspace():
             return False
         lefts, rights = {x}, {y}
@@ -220,7 +224,7 @@ class TextCuts:
                     return False
             elif kind == "ByteLevel":
                 if form["use_regex"] and _byte_level().boundary(x, y):
-                    return blank or not form["add_prefix_space"]
+                    return y == " " or not form["add_prefix_space"]
                 return False  # the characters that follow are others
             elif kind == "Metaspace":
                 mark = form["replacement"]
@@ -242,24 +246,33 @@ class TextCuts:
             return False
         if self._model.continuing_subword_prefix or self._model.end_of_word_suffix:
             return False
-        if self._joined is None:
-            self._joined = {}
         if y not in self._joined:
-            self._joined[y] = _joined_to(self._model, y)
-        return x not in self._joined[y]
+            self._joined[y] = _free_before(self._model, y)
+        return x in self._joined[y]
 
 
-def _joined_to(model: BPE, y: str) -> frozenset[str]:
-    """The last characters of what merges join to something that begins with y."""
+def _free_before(model: BPE, y: str) -> frozenset[str]:
+    """The characters x such that no merge joins something that ends with x to something that begins with y. Only
+    those of the vocabulary: others are left out, or become tokens that are not what they say."""
     fields = model._description().fields
     vocab: dict[str, int] = fields["vocab"]
-    if y not in vocab:
-        return frozenset(map(chr, range(0x110000)))  # unknown: it may melt into an unknown x
     rows = np.asarray(fields["merges"].rows)
-    begins = np.zeros(max(vocab.values()) + 1, dtype=bool)
+    if y not in vocab:
+        return frozenset()
+    letters = {token for token in vocab if len(token) == 1}
+    if not len(rows):
+        return frozenset(letters)
+    parts = np.zeros(max(vocab.values()) + 1, dtype=bool)
+    parts[rows[:, :2].ravel()] = True
+    # Unknown characters and bytes are tokens of another text than theirs; merges must not take them.
+    stand_ins = [vocab.get(model.unk_token or "")]
+    stand_ins += [vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
+    if any(number is not None and parts[number] for number in stand_ins):
+        return frozenset()
+    begins = np.zeros(len(parts), dtype=bool)
     begins[[number for token, number in vocab.items() if token.startswith(y)]] = True
-    left = set(np.unique(rows[begins[rows[:, 1]], 0]).tolist())
-    return frozenset(token[-1] for token, number in vocab.items() if number in left)
+    joined = set(np.unique(rows[begins[rows[:, 1]], 0]).tolist())
+    return frozenset(letters - {token[-1] for token, number in vocab.items() if number in joined and token})
 
 
 def _inert(character: str) -> bool:
@@ -328,7 +341,8 @@ def _stages(form: Form | None) -> list[tuple[str, Any]]:
     if kind == "ByteLevel":
         return [(kind, {"use_regex": form.get("use_regex", True), "add_prefix_space": form["add_prefix_space"]})]
     if kind == "Metaspace":
-        return [(kind, {"replacement": form["replacement"], "split": form.get("split", True)})]
+        prepend = form["prepend_scheme"] != "never"
+        return [(kind, {"replacement": form["replacement"], "split": form["split"], "prepend": prepend})]
     if kind in ("WhitespaceSplit", "BertPreTokenizer", "Whitespace", "Digits", "Punctuation"):
         return [(kind, form)]
     raise _Unknown
