@@ -133,7 +133,7 @@ cdef class WorkerBox:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
-                self.context.lacks_some = e.raw.model.lacks_some
+                self.context.n_lacking = e.raw.model.n_lacking
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
             if e.check is not None:
@@ -622,7 +622,7 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.all_stable and not _all_stable(text, size, c.all_stable):
         return False
-    if c.lacks_some and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacks, text, size):
+    if c.n_lacking and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacking, c.n_lacking, text, size):
         return False
     worker_begin(w, call.limit)
     w.begins = begins
@@ -648,11 +648,11 @@ cdef bint _holds_mark(const uint8_t *text, int64_t size) noexcept nogil:
     return False
 
 
-cdef bint _holds_lacking(const uint8_t *lacks, const uint8_t *text, int64_t size) noexcept nogil:
-    """Whether a byte of the four-byte characters stands in the text for which the vocabulary has no token."""
-    cdef int b
-    for b in range(0xF1, 0xF5):
-        if lacks[b] and memchr(text, b, <size_t>size) != NULL:
+cdef bint _holds_lacking(const uint8_t *lacking, int n, const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether one of n bytes, for which the vocabulary has no token, stands in the text."""
+    cdef int i
+    for i in range(n):
+        if memchr(text, lacking[i], <size_t>size) != NULL:
             return True
     return False
 

@@ -33,6 +33,9 @@ MARK = "\u2581"
 # Normal forms, and the bit of uc_stable that tells that a character keeps its text as it is.
 _FORMS = {"NFD": 1, "NFKD": 2, "NFC": 4, "NFKC": 8}
 
+# Families whose chunks may begin inside a character, where nothing is known of what joins.
+INSIDE_CHARACTERS = frozenset({"falcon"})
+
 
 def plan_raw(normalizer_spec, pre_tokenizer_spec):
     """(kind, family, prefix, stable) of a pipeline that the scanner of raw text can serve, or None. kind: "bytes" or
@@ -189,7 +192,7 @@ cdef class RawScanner:
         if self.cuts_decided:
             return
         self.cuts_decided = True
-        if self.rules.marks or self.model.byte_cuts is None:
+        if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
             return
         if not self.model.ignore_merges or self.model.tokens_are_uncut():
             self.rules.cuts = &self.model.byte_cuts.table

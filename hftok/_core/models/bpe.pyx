@@ -303,11 +303,13 @@ cdef class BPEModel(Model):
             self.lacks[b] = found is None
             if found is not None:
                 self.byte_ids[b] = found
-            elif 0xF1 <= b <= 0xF4:
-                # Planes that hold next to nothing: such text is left to `symbols`.
-                self.lacks_some = True
             elif b not in (0xC0, 0xC1) and b < 0xF5:
-                return 0
+                # Control characters, planes that hold next to nothing: such text is left to `symbols`. (A vocabulary of
+                # characters, with tokens for bytes beside them, may hold many of these characters too, and is none of this.)
+                if self.n_lacking == MOST_LACKING or self.byte_fallback:
+                    return 0
+                self.lacking[self.n_lacking] = <uint8_t>b
+                self.n_lacking += 1
         self.byte_pairs = <uint32_t *>malloc(65536 * sizeof(uint32_t))
         if self.byte_pairs == NULL:
             raise MemoryError("out of memory while reading the vocabulary")
