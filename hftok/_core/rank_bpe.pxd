@@ -1,7 +1,7 @@
 # Text to token numbers by ranks: pieces, caches, special tokens. See rank_bpe.pyx.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from hftok._core.chunk_cache cimport ChunkCache
+from hftok._core.chunk_cache cimport ChunkCache, ht_key
 from hftok._core.models.merges cimport MergeScratch
 from hftok._core.models.ranks cimport RankTable
 from hftok._core.models.vocab_map cimport VocabTable
@@ -35,7 +35,7 @@ cdef class RankEncoder:
     """Pattern, ranks and special tokens; immutable but for its pool of workers."""
     cdef readonly RankTable table
     cdef RustPattern pattern
-    cdef PatternRule rule            # how its matches are found by hand, where that is known
+    cdef PatternRule rule            # of the pattern, if it is one of the usual ones
     cdef VocabTable specials         # entry -> number
     cdef uint32_t *order             # where specials begin alike: their order in the reference, else NULL
     cdef uint8_t first[256]          # bytes that special tokens begin with; all, if one is empty
@@ -63,5 +63,10 @@ cdef class RankEncoder:
     # The same for one piece; `whole`: look it up before merging.
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil
     cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
+    cdef int keyed_piece(
+        self, RankWorker *w, const uint8_t *p, int64_t n, const ht_key *key, uint32_t hash) noexcept nogil
+    cdef int new_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
+    # `ordinary` where there is a rule for the pattern.
+    cdef int usual(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
 
 cdef int rank_check(int error) except -1

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from hftok._core import code_points, regex_program, regex_syntax, rust_regex
-from hftok._core.code_points import Ranges
 from hftok._core.models.ranks import RankTable
-from hftok._core.regex_tree import Alternatives, Atomic, Empty, Node, Repeat, Sequence, Set
+from hftok._core.regex_neighbours import sure_starts
+from hftok._core.regex_tree import Node
 from hftok._core.rust_hash_order import table_order
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
@@ -155,33 +155,8 @@ def _check_pattern(pattern: str) -> None:
 
 def _covers(tree: Node) -> bool:
     """Whether a match begins at every character: each is one that some branch needs nothing else for."""
-    branches = tree.branches if isinstance(tree, Alternatives) else (tree,)
-    ranges = code_points.from_pairs(pair for branch in branches for pair in _sure_starts(branch))
     # No text holds a surrogate.
-    return code_points.union(ranges, ((0xD800, 0xDFFF),)) == code_points.ANY
-
-
-def _sure_starts(branch: Node) -> Ranges:
-    """Characters that the branch matches by themselves, whatever follows."""
-    items = branch.items if isinstance(branch, Sequence) else (branch,)
-    needed: Ranges | None = None
-    taken = code_points.NOTHING  # by an atomic group before, which does not give them back
-    for item in items:
-        atomic = isinstance(item, Atomic)
-        inner = item.body if isinstance(item, Atomic) else item
-        if isinstance(inner, Empty):
-            continue
-        if isinstance(inner, Repeat) and inner.low == 0:
-            if atomic and needed is None:
-                if not isinstance(inner.body, Set):
-                    return code_points.NOTHING
-                taken = code_points.union(taken, inner.body.ranges)
-            continue
-        single = inner.body if isinstance(inner, Repeat) and inner.low == 1 else inner
-        if needed is not None or not isinstance(single, Set):
-            return code_points.NOTHING
-        needed = single.ranges
-    return code_points.intersection(needed or code_points.NOTHING, code_points.complement(taken))
+    return code_points.union(sure_starts(tree), ((0xD800, 0xDFFF),)) == code_points.ANY
 
 
 # ---------------------------------------------------------------------------------------------------------------------
