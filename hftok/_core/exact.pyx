@@ -121,7 +121,7 @@ cdef class Pipeline:
         cdef ExactToken *out
         cdef int64_t a, b
         x.n_tokens = 0
-        if limit > 0 and left:
+        if limit >= 0 and left:
             # Which splits the reference would tokenize, counted from the end (their tokens are made again below).
             i = last
             first = last
@@ -172,7 +172,7 @@ cdef class Pipeline:
                 if spans:
                     _span(p, s, t.start, t.end, &cursor, &chars, out)
             total += x.pieces.size
-            if limit > 0 and not left and total >= limit:
+            if limit >= 0 and not left and total >= limit:
                 break
         return 0
 
