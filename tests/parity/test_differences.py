@@ -133,6 +133,11 @@ class Upper:
         return [token.upper() for token in tokens]
 
 
+def _decoded_by_a_sequence(tokenizer, decoders):
+    tokenizer.decoder = decoders.Sequence([decoders.Decoder.custom(Upper()), decoders.Fuse()])
+    return tokenizer.decode([0])
+
+
 def test_row_15_decoders():
     for library, error in ((hftok, ValueError), (tokenizers, BaseException)):
         for content, start, stop, token in (("a", 0, 3, "a"), ("é", 1, 1, "é")):
@@ -140,9 +145,8 @@ def test_row_15_decoders():
                 library.decoders.Strip(content, start, stop).decode([token])
         decoder = library.decoders
         tokenizer = library.Tokenizer(library.models.WordLevel({"a": 0}, unk_token="a"))
-        tokenizer.decoder = decoder.Sequence([decoder.Decoder.custom(Upper()), decoder.Fuse()])
         with pytest.raises(error):
-            tokenizer.decode([0])
+            _decoded_by_a_sequence(tokenizer, decoder)
         tokenizer.decoder = decoder.Decoder.custom(Upper())
         assert tokenizer.decode([0]) == "A"
 
