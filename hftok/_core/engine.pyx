@@ -774,7 +774,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
             return worker_end(w, row)
         if error > 0:
             return error
-    error = (<Pipeline>c.pipeline).tokens(x, 0, False, w.want_spans)
+    error = (<Pipeline>c.pipeline).tokens(x, -1, False, w.want_spans)
     if error:
         return error + ERROR_EXACT
     error = worker_id_room(w, x.n_tokens + w.n_prefix + w.n_suffix + 8)

@@ -267,7 +267,6 @@ cdef class BPEModel(Model):
         self.has_dropout = dropout is not None
         self._dropout = <float>dropout if dropout is not None else 0.0
         self.sampling = self.has_dropout and self._dropout != 0.0
-        self.chunk_independent = not self.sampling
         self.text_values = ignore_merges and not self.map.unique_ids
         self.unk_token = unk_token
         self.continuing_subword_prefix = prefix
@@ -281,6 +280,8 @@ cdef class BPEModel(Model):
         self.suffix_data = self.suffix_bytes
         self.prefix_size = len(self.prefix_bytes)
         self.suffix_size = len(self.suffix_bytes)
+        # The byte tokens of a character with an affix stand for the affix's bytes too: they reach beyond the pre-token.
+        self.chunk_independent = not self.sampling and not (byte_fallback and (self.prefix_size or self.suffix_size))
         if self.chars is None:
             self.chars = CharIds(self.map, self.prefix_bytes, self.suffix_bytes)
         self.unk_id = -1
