@@ -44,7 +44,9 @@ cdef class BPEModel(Model):
     cdef CharIds chars
     cdef readonly object unk_token, continuing_subword_prefix, end_of_word_suffix
     cdef readonly bint fuse_unk, byte_fallback, ignore_merges
-    cdef readonly bint byte_level            # every ByteLevel character is a token: encode_bytes works
+    cdef readonly bint byte_level            # the ByteLevel character of every byte that valid text can hold is a token, ...
+    cdef readonly bint lacks_some            # ... but for some of the rarest, 0xF1 to 0xF4: encode_bytes works for others
+    cdef uint8_t lacks[256]                  # bytes that have no token
     cdef bint has_dropout
     cdef float _dropout
     cdef bint sampling                       # dropout is set and not 0: no cache may keep an answer
