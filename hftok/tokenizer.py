@@ -456,6 +456,11 @@ class Tokenizer:
     def __str__(self) -> str:
         return describe_parts(self._parts(), full=False)
 
+    def _repr_html_(self) -> str:
+        from hftok.notebook import tokenizer_html
+
+        return tokenizer_html(self)
+
     # ---- components --------------------------------------------------------------------------------------------------
 
     @property
