@@ -984,6 +984,8 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noe
         at = pieces.data[i].end
         if pieces.data[i].end <= pieces.data[i].start:
             return False
+        if i == 0 and at == 1 and pieces.size > 1 and pieces.data[1].start == 0:
+            at = 0               # a word mark before the word, see emit_value
     if at != n:
         tiled = False
     if tiled and pieces.size <= INLINE_IDS:
@@ -991,7 +993,7 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noe
         value.meta = <uint32_t>pieces.size
         if pieces.size > 1:
             value.id1 = pieces.data[1].id
-            value.meta |= <uint32_t>pieces.data[0].end << META_CUT1
+            value.meta |= <uint32_t>(pieces.data[0].end if pieces.data[1].start else 0) << META_CUT1
         if pieces.size > 2:
             value.id2 = pieces.data[2].id
             value.meta |= <uint32_t>pieces.data[1].end << META_CUT2
