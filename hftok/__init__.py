@@ -33,6 +33,7 @@ from hftok.models import Token
 from hftok.patterns import Regex
 from hftok.sources import JsonlFileSource, TextFileSource
 from hftok.tokenizer import Tokenizer
+from hftok.word_counts import WordCounts
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,7 @@ __all__ = [
     "Token",
     "Tokenizer",
     "UnsupportedTokenizerError",
+    "WordCounts",
     "__version__",
     "decoders",
     "implementations",

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from tqdm import tqdm  # type: ignore[import-untyped]
-
 from hftok._core.merge_ids import MergeIds
 from hftok._core.training.parity import ParityError, train
 from hftok.added_tokens import AddedToken, special_tokens_argument
@@ -180,6 +178,8 @@ class ParityBpeTrainer:
         training = [_word_counts(tokenizer, texts) for texts in languages]
         checking = [_word_counts(tokenizer, texts) for texts in development or ()]
         wanted = self._values["num_merges"]
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
         with tqdm(total=wanted, desc="Compute merges", disable=not self._values["show_progress"]) as progress:
             try:
                 vocab, rows = train(training, checking, target, self._values, progress.update)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from hftok._core.post_process import post_process as _post_process
 from hftok._core.pre_tokenizers import PreTokenizerProgram
 from hftok.added_tokens import AddedToken
 from hftok.added_vocabulary import AddedVocabulary
-from hftok.arguments import boolean, choice, naming, not_instance, optional, string, uint32, uint64
+from hftok.arguments import boolean, choice, naming, not_instance, optional, sequence_of, string, uint32, uint64
 from hftok.component import Component
 from hftok.decoders import Decoder
 from hftok.encoding import Encoding, RaggedIds
@@ -48,6 +48,7 @@ from hftok.sources import FileSource
 if TYPE_CHECKING:
     from asyncio import Future
 
+    from hftok import tiktoken
     from hftok.trainers import Trainer
 
 __all__ = ["Tokenizer"]
@@ -906,19 +907,164 @@ class Tokenizer:
 
     # ---- training ----------------------------------------------------------------------------------------------------
 
-    def train(self, files: Sequence[str], trainer: Trainer | None = None) -> None:
-        """Train the model on text files."""
-        from hftok.errors import UnsupportedTokenizerError
+    def train(
+        self,
+        files: Sequence[str],
+        trainer: Trainer | None = None,
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        """Train the model on text files, of which every line is a text.
 
-        raise UnsupportedTokenizerError("training is not part of this version", "trainer")
+        Args:
+            files: their paths.
+            trainer: which model, with which settings; None: the default of this tokenizer's model.
+            threads: at most so many; None: as many as this process may use. The result is the same for any number.
+            memory_limit: bytes that word counts and pair index may take, roughly; less memory costs time.
+
+        Raises:
+            TypeError: `files` is no list of str. OverflowError: the counts pass 2**63 - 1 in sum.
+            Exception: a file cannot be read or is not UTF-8 (the position is named); the trainer is for another kind of
+                model; a Unigram vocabulary has no room for all characters.
+
+        An error, or Ctrl-C, leaves the tokenizer as it was.
+        """
+        from hftok.training.driver import train_on_texts, trainer_for
+        from hftok.training.texts import FileTexts
+
+        with naming("files"):
+            paths = sequence_of(string)(files)
+        texts = FileTexts(paths)
+        train_on_texts(self, trainer_for(self, trainer), texts, threads, memory_limit)
 
     def train_from_iterator(
-        self, iterator: Iterator[Any], trainer: Trainer | None = None, length: int | None = None
+        self,
+        iterator: Iterable[Any],
+        trainer: Trainer | None = None,
+        length: int | None = None,
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
     ) -> None:
-        """Train the model on texts."""
-        from hftok.errors import UnsupportedTokenizerError
+        """Train the model on texts.
 
-        raise UnsupportedTokenizerError("training is not part of this version", "trainer")
+        Args:
+            iterator: anything that can be iterated over and gives str, or iterables of str.
+            trainer, threads, memory_limit: as in `train`.
+            length: how many items there are, for the progress bar.
+
+        Raises:
+            TypeError: an item is neither. UnicodeEncodeError: a lone surrogate. Otherwise as `train`, and what the
+                iterator raises.
+
+        >>> from hftok import models, pre_tokenizers, trainers
+        >>> tokenizer = Tokenizer(models.BPE())
+        >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        >>> tokenizer.train_from_iterator(["low lower lowest"], trainers.BpeTrainer(vocab_size=9))
+        >>> tokenizer.encode("lowest").tokens
+        ['low', 'e', 's', 't']
+        """
+        from hftok.training.driver import train_on_texts, trainer_for
+        from hftok.training.texts import IteratedTexts
+
+        with naming("length"):
+            length = optional(uint64)(length)
+        texts = IteratedTexts(iterator, length)
+        train_on_texts(self, trainer_for(self, trainer), texts, threads, memory_limit)
+
+    def train_from_counts(
+        self,
+        counts: Any,
+        trainer: Trainer | None = None,
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        """Train the model on words that have been counted before, with the result of training on their texts.
+
+        Args:
+            counts: WordCounts, the path of saved ones, a mapping from word to count, (word, count) pairs, or a tuple of
+                two arrays (words, counts), NumPy or Arrow. Words are what the model would get.
+            trainer, threads, memory_limit: as in `train`.
+
+        Raises:
+            TypeError: counts are none of these. OverflowError: they pass 2**63 - 1 in sum. OSError: no such file.
+            ValueError: a count is negative, a file is damaged, or the words were counted with another normalizer or
+                pre-tokenizer than this tokenizer has.
+            Exception: as `train`.
+
+        >>> from hftok import models, trainers
+        >>> tokenizer = Tokenizer(models.BPE())
+        >>> tokenizer.train_from_counts({"low": 5, "lower": 2}, trainers.BpeTrainer(vocab_size=7))
+        >>> tokenizer.encode("low").tokens
+        ['low']
+        """
+        from hftok.training.driver import train_on_counts, trainer_for
+        from hftok.training.interchange import counts_argument
+
+        trainer = trainer_for(self, trainer)
+        train_on_counts(self, trainer, counts_argument(counts, self), threads, memory_limit)
+
+    def extend_vocabulary(
+        self, counts: Any, trainer: Trainer, *, threads: int | None = None, memory_limit: int | None = None
+    ) -> None:
+        """Go on training a BPE: keep vocabulary and merges, and learn more of them.
+
+        With the words and the settings of the first training this gives what one training with the larger vocab_size
+        gives; with other words, a vocabulary that is fitted to them from there on.
+
+        Args:
+            counts: as in `train_from_counts`.
+            trainer: a BpeTrainer; its vocab_size counts all tokens, old and new. Its special tokens and characters that
+                are new get the first new ids; with limit_alphabet (any) no new characters are taken.
+            threads, memory_limit: as in `train`.
+
+        Raises:
+            TypeError: the trainer is for another kind of model. Otherwise as `train_from_counts`.
+            ValueError: the model has affixes, or a vocabulary that training cannot have made.
+
+        >>> from hftok import models, trainers
+        >>> tokenizer = Tokenizer(models.BPE())
+        >>> counts = {"low": 5, "lower": 2}
+        >>> tokenizer.train_from_counts(counts, trainers.BpeTrainer(vocab_size=6))
+        >>> tokenizer.extend_vocabulary(counts, trainers.BpeTrainer(vocab_size=8))
+        >>> tokenizer.encode("lower").tokens
+        ['low', 'er']
+        """
+        from hftok.training.driver import trainer_for
+        from hftok.training.extension import extend
+        from hftok.training.interchange import counts_argument
+
+        trainer = trainer_for(self, trainer)
+        extend(self, trainer, counts_argument(counts, self), threads, memory_limit)
+
+    def cut_vocabulary(self, vocab_size: int) -> None:
+        """Make the vocabulary of a trained BPE smaller: what training with this vocab_size would have given.
+
+        Special tokens and characters are kept, even where they alone are more.
+
+        Raises:
+            ValueError: the model has affixes, or a vocabulary that training cannot have made; or a token that was added
+                later has an id in the part that would go.
+        """
+        from hftok.training.extension import cut
+
+        with naming("vocab_size"):
+            vocab_size = uint64(vocab_size)
+        cut(self, vocab_size)
+
+    def _put_in_place(self, fields: dict[str, Any], special_tokens: Sequence[AddedToken]) -> None:
+        """Give the model the fields that training has made, and add the trainer's special tokens."""
+        with self._lock:
+            model = self._model
+            changed = model._of_description(model._kind()._updated(model._description(), fields))
+            normalize = None if self._normalizer is None else self._normalizer.normalize_str
+            added, _ = self._added.with_tokens(special_tokens, changed._vocab(), changed._vocab_size(), normalize)
+            # What can fail has been done.
+            self._added = added
+            model._cell().set(changed._description())
+            self._component_changed()
 
     # ---- other doors -------------------------------------------------------------------------------------------------
 
@@ -932,7 +1078,7 @@ class Tokenizer:
 
         return wrap(self, **kwargs)
 
-    def as_tiktoken(self, name: str | None = None) -> Encoding:
+    def as_tiktoken(self, name: str | None = None) -> tiktoken.Encoding:
         """A tiktoken Encoding (see `hftok.tiktoken`) with this tokenizer's ids. All added tokens become special tokens.
 
         Args:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, TypedDict, Unpack
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from hftok.added_tokens import AddedToken, read_added_token, special_tokens_argument
 from hftok.arguments import (
@@ -37,6 +37,9 @@ from hftok.json_forms import uint32 as json_uint32
 from hftok.json_forms import uint64 as json_uint64
 from hftok.parity_trainer import ParityBpeTrainer
 from hftok.representation import Struct, Tree, ValueVariant, Variant
+
+if TYPE_CHECKING:
+    from hftok.word_counts import WordCounts
 
 __all__ = ["BpeTrainer", "ParityBpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
 
@@ -103,7 +106,7 @@ class Trainer(Component):
         """All settings, for the trainer kernels: also those that have no public attribute."""
         return self._description().fields
 
-    def _set_words(self, words: dict[str, int]) -> None:
+    def _set_words(self, words: Mapping[str, int] | WordCounts) -> None:
         """The word counts of the corpus that was fed."""
         cell = self._cell()
         cell.set(cell.description.replace(_words=words))
@@ -134,6 +137,11 @@ class _PairTrainer(Trainer):
     initial_alphabet = _Alphabet()
     continuing_subword_prefix: Attribute[str | None] = Attribute(optional(string))
     end_of_word_suffix: Attribute[str | None] = Attribute(optional(string))
+
+
+def _word_dict(words: dict[str, int] | WordCounts) -> dict[str, int]:
+    """The words that were fed last; after training they are kept as they were counted."""
+    return words if isinstance(words, dict) else words.to_dict()
 
 
 class BpeTrainer(_PairTrainer):
@@ -209,7 +217,7 @@ class BpeTrainer(_PairTrainer):
                 ("continuing_subword_prefix", fields["continuing_subword_prefix"]),
                 ("end_of_word_suffix", fields["end_of_word_suffix"]),
                 ("max_token_length", fields["max_token_length"]),
-                ("words", fields["_words"]),
+                ("words", _word_dict(fields["_words"])),
             ),
             tagged=False,
         )
@@ -313,7 +321,7 @@ class WordLevelTrainer(Trainer):
                 ("vocab_size", fields["vocab_size"]),
                 ("show_progress", fields["show_progress"]),
                 ("special_tokens", [token._tree() for token in fields["special_tokens"]]),
-                ("words", fields["_words"]),
+                ("words", _word_dict(fields["_words"])),
             ),
             tagged=False,
         )
@@ -386,7 +394,7 @@ class UnigramTrainer(Trainer):
                 ("unk_token", fields["unk_token"]),
                 ("max_piece_length", fields["max_piece_length"]),
                 ("seed_size", fields["seed_size"]),
-                ("words", fields["_words"]),
+                ("words", _word_dict(fields["_words"])),
             ),
             tagged=False,
         )

@@ -10,7 +10,8 @@ ctypedef uint32_t (*hash_key_fn)(ht_key key) noexcept nogil
 ctypedef uint32_t (*hash_long_fn)(const uint8_t *key48) noexcept nogil
 
 cdef enum:
-    LONG_KEY = 48            # longest pre-token that is cached, bytes
+    LONG_KEY = 48            # longest pre-token that is cached with its text as the key, bytes
+    LONGEST_TEXT = 512       # longest pre-token that is cached
     INLINE_IDS = 3
     MAX_SPILLED = 60         # longest answer that is cached, tokens
     # meta word of a value: count in the low bits, 0 = spilled
@@ -22,7 +23,7 @@ cdef enum:
 cdef struct Value:           # 16 bytes
     uint32_t id0             # spilled: offset of the block in the arena
     uint32_t id1             # spilled: number of tokens
-    uint32_t id2
+    uint32_t id2             # spilled: words of the chunk's text that follow the answer in the block
     uint32_t meta
 
 cdef struct ChunkCache:
@@ -49,8 +50,10 @@ cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil
 cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
+cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil
-# Room for a spilled answer of n tokens, or 0 where there is none.
-cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil
+# Room for a spilled answer of n tokens and so many words of text, or 0 where there is none.
+cdef uint32_t cache_spill(ChunkCache *c, int64_t n, int64_t text_words) noexcept nogil
+cdef void cache_text_key(const uint8_t *text, int64_t n, uint8_t *key48) noexcept nogil
 cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil

@@ -2,7 +2,8 @@
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
 home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
-Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
+Of those up to 512 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
+made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
 at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
@@ -18,6 +19,10 @@ cdef extern from "memory.h" nogil:
     void *ht_aligned(size_t size)
     void ht_aligned_free(void *p)
     void ht_huge(void *p, size_t size)
+
+import os
+
+cdef uint64_t SECRET = int.from_bytes(os.urandom(8), "little")
 
 cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
@@ -129,6 +134,21 @@ cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash)
     return <Value *>(home + 48)
 
 
+cdef inline void _aside(const ht_key *key, uint8_t *key48) noexcept nogil:
+    memset(key48, 0, LONG_KEY)
+    memcpy(key48, key, 16)
+
+
+cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The value of a key that found both of its buckets full and went to the long table, or NULL."""
+    cdef const uint8_t *pair = c.table + <size_t>(hash & c.mask & ~<uint32_t>1) * 64
+    cdef uint8_t long_key[LONG_KEY]
+    if _empty(pair) or _empty(pair + 16) or _empty(pair + 64) or _empty(pair + 80):
+        return NULL
+    _aside(key, long_key)
+    return cache_find_long(c, long_key, c.hash_long(long_key))
+
+
 cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
     cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
@@ -139,12 +159,30 @@ cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) 
     return NULL
 
 
-cdef inline int _block_class(int64_t n) noexcept nogil:
-    return <int>((2 * n + BLOCK_WORDS - 1) // BLOCK_WORDS)
+cdef void cache_text_key(const uint8_t *text, int64_t n, uint8_t *key48) noexcept nogil:
+    """The line key of a text of more than LONG_KEY bytes. Its second byte is NUL: no key of a whole chunk is like it."""
+    cdef uint64_t h = SECRET, eight = 0
+    cdef int64_t i = 0
+    while i < n:
+        memcpy(&eight, text + (i if i + 8 <= n else n - 8), 8)
+        h = (h ^ eight) * <uint64_t>0x9E3779B97F4A7C15
+        h ^= h >> 29
+        i += 8
+    memset(key48, 0, 16)
+    key48[0] = 1
+    key48[2] = <uint8_t>(n & 0xFF)
+    key48[3] = <uint8_t>(n >> 8)
+    memcpy(key48 + 8, &h, 8)
+    memcpy(key48 + 16, text, 16)
+    memcpy(key48 + 32, text + n - 16, 16)
 
 
-cdef uint32_t cache_spill(ChunkCache *c, int64_t n) noexcept nogil:
-    cdef int cls = _block_class(n)
+cdef inline int _block_class(int64_t n, int64_t words) noexcept nogil:
+    return <int>((2 * n + words + BLOCK_WORDS - 1) // BLOCK_WORDS)
+
+
+cdef uint32_t cache_spill(ChunkCache *c, int64_t n, int64_t text_words) noexcept nogil:
+    cdef int cls = _block_class(n, text_words)
     cdef int64_t words = <int64_t>cls * BLOCK_WORDS
     cdef uint32_t at
     cdef int64_t capacity
@@ -175,7 +213,7 @@ cdef inline void _release(ChunkCache *c, const Value *v) noexcept nogil:
     """Give a replaced or refused value's block back."""
     cdef int cls
     if (v.meta & META_COUNT) == 0 and v.id0 != 0:
-        cls = _block_class(v.id1)
+        cls = _block_class(v.id1, v.id2)
         c.arena[v.id0] = c.free_blocks[cls]
         c.free_blocks[cls] = v.id0
 
@@ -245,6 +283,7 @@ cdef bint _grow(ChunkCache *c) noexcept nogil:
 cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil:
     """Let a chunk in, or not: after this `value`'s block belongs to the cache. May move the table."""
     cdef uint8_t *b
+    cdef uint8_t long_key[LONG_KEY]
     cdef int slot
     if c.count > <int64_t>c.mask:                # more than one key a bucket
         if not _grow(c) and not _second_sighting(c, hash):
@@ -252,6 +291,11 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
             return
     if _place(c.table, c.mask, key, hash, value):
         c.count += 1
+        return
+    if c.count <= <int64_t>c.mask:
+        # Its buckets are full before the table is: aside, where `cache_find_aside` looks.
+        _aside(key, long_key)
+        cache_insert_long(c, long_key, c.hash_long(long_key), value)
         return
     b = c.table + <size_t>(hash & c.mask) * 64
     slot = <int>(hash >> 31)

@@ -24,6 +24,7 @@ cdef struct Context:
     int keeps_nul
     int kind                 # CHUNK_*
     int all_stable           # bit of uc_stable that a text's characters must have for the scanner to take it
+    int n_lacking            # so many bytes have no token: a text with one of them goes to the exact path
     uint32_t *ids            # CHUNK_BYTES: the tokens of one chunk
     int64_t *starts
     int64_t room

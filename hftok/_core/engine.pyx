@@ -17,9 +17,9 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
-    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
-    cache_reserve, cache_spill, ht_key,
+    INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
+    cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_reserve, cache_spill, cache_text_key, ht_key,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
@@ -138,6 +138,7 @@ cdef class WorkerBox:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
+                self.context.n_lacking = e.raw.model.n_lacking
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
             if e.check is not None:
@@ -232,7 +233,9 @@ cdef class Engine:
             return "no scanner for this pipeline"
         try:
             if planned[1] is not None:
-                boundaries = _scanner_module("regex", _tier).kernels()[planned[1]]
+                boundaries = _scanner_module("regex", _tier).kernels().get(planned[1], 0)
+                if boundaries == 0:
+                    return f"no scanner for the family {planned[1]}"
             self.raw = RawScanner(self.pipeline, planned, boundaries)
         except ValueError as reason:
             return str(reason)
@@ -370,8 +373,11 @@ cdef class Engine:
         units = _make_units(self, call, documents)
         n_units[0] = units
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
-        if call.scanned and documents.bytes >= SEED_AT and not self.has_prototype:
-            self._make_prototype()
+        if call.scanned and documents.bytes >= SEED_AT:
+            if self.raw is not None:
+                self.raw.allow_cuts()
+            elif not self.has_prototype:
+                self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
         if call.workers == NULL:
             raise MemoryError("no memory for the encoder's threads")
@@ -649,6 +655,8 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.all_stable and not _all_stable(text, size, c.all_stable):
         return False
+    if c.n_lacking and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacking, c.n_lacking, text, size):
+        return False
     worker_begin(w, call.limit)
     w.begins = begins
     error[0] = w.kernels.scan(w, text, size)
@@ -670,6 +678,15 @@ cdef bint _holds_mark(const uint8_t *text, int64_t size) noexcept nogil:
         if p[1] == 0x96 and p[2] == 0x81:
             return True
         p += 3
+    return False
+
+
+cdef bint _holds_lacking(const uint8_t *lacking, int n, const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether one of n bytes, for which the vocabulary has no token, stands in the text."""
+    cdef int i
+    for i in range(n):
+        if memchr(text, lacking[i], <size_t>size) != NULL:
+            return True
     return False
 
 
@@ -819,10 +836,18 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     if n <= 16:
         hash = w.cache.hash_key(key[0])
         v = cache_find_overflow(&w.cache, key, hash)
+        if v == NULL:
+            v = cache_find_aside(&w.cache, key, hash)
     elif n <= LONG_KEY:
         memset(long_key, 0, LONG_KEY)
         memcpy(long_key, text, n)
         v = cache_find_long(&w.cache, long_key, long_hash)
+    elif n <= LONGEST_TEXT:
+        cache_text_key(text, n, long_key)
+        long_hash = w.cache.hash_long(long_key)
+        v = cache_find_long(&w.cache, long_key, long_hash)
+        if v != NULL and memcmp(w.cache.arena + v.id0 + 2 * v.id1, text, n) != 0:
+            v = NULL             # the hash lies: it will be put in the other's place, or beside it
     if v != NULL:
         emit_value(w, chunk, v, full)
         return 0
@@ -845,9 +870,9 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     if error:
         return SCAN_MISSING_UNK if error == MODEL_MISSING_UNK else SCAN_NO_MEMORY
     error = _emit_pieces(w, s, &x.pieces, full)
-    if error or n > LONG_KEY:
+    if error or n > LONGEST_TEXT:
         return error
-    if not _pack(w, &x.pieces, n, &value):
+    if not _pack(w, &x.pieces, text, n, &value):
         return 0
     if n <= 16:
         cache_insert(&w.cache, key, hash, &value)
@@ -969,9 +994,9 @@ cdef int _emit_pieces(Worker *w, uint32_t s, const TokenVec *pieces, bint full) 
     return 0
 
 
-cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noexcept nogil:
+cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t n, Value *value) noexcept nogil:
     """The pieces of a chunk of n bytes as a cache value; False where it is not to be cached."""
-    cdef int64_t i, at = 0
+    cdef int64_t i, at = 0, words = (n + 3) // 4 if n > LONG_KEY else 0
     cdef uint32_t *block
     cdef uint32_t spill
     cdef bint tiled = True
@@ -988,7 +1013,7 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noe
             at = 0               # a word mark before the word, see emit_value
     if at != n:
         tiled = False
-    if tiled and pieces.size <= INLINE_IDS:
+    if tiled and pieces.size <= INLINE_IDS and words == 0:
         value.id0 = pieces.data[0].id
         value.meta = <uint32_t>pieces.size
         if pieces.size > 1:
@@ -1000,7 +1025,7 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noe
         return True
     if pieces.size > MAX_SPILLED:
         return False
-    spill = cache_spill(&w.cache, pieces.size)
+    spill = cache_spill(&w.cache, pieces.size, words)
     if spill == 0:
         return False
     block = w.cache.arena + spill
@@ -1009,6 +1034,9 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, uint32_t n, Value *value) noe
         block[pieces.size + i] = (<uint32_t>pieces.data[i].start << 16) | <uint32_t>(pieces.data[i].end - 1)
     value.id0 = spill
     value.id1 = <uint32_t>pieces.size
+    value.id2 = <uint32_t>words
+    if words:
+        memcpy(block + 2 * pieces.size, text, n)
     return True
 
 
@@ -1044,8 +1072,11 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     cdef Split *s
     cdef int error, length
     cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
+    cdef const uint8_t *lacks = NULL
     if (<Context *>w.context).kind == CHUNK_WORDS:
         return (<MarkedWords>(<Context *>w.context).marked).push(w, x, character)
+    if bytes_wanted:
+        lacks = (<BPEModel>(<Pipeline>(<Context *>w.context).pipeline).model).lacks
     for i in range(p.n_splits):
         s = &p.splits[i]
         size = s.end - s.start
@@ -1070,7 +1101,7 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
             k = n = 0
             while k < size:
                 cp = utf8_decode(p.text + s.start + k, &length)
-                if cp >= 512 or CHAR_BYTE[cp] <= 0:
+                if cp >= 512 or CHAR_BYTE[cp] <= 0 or lacks[CHAR_BYTE[cp]]:
                     break
                 w.text[w.used + n] = <uint8_t>CHAR_BYTE[cp]
                 if w.want_spans:

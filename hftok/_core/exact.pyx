@@ -102,6 +102,10 @@ cdef class Pipeline:
             if self.normalized.size:
                 _split_added(p, &s, self.normalized)
             else:
+                if self.normalizer is not None and s.end > s.start:
+                    # A slice even without tokens (split_with_indices): the span in the original text begins with the first
+                    # character that is left, which Metaspace's "first" looks at.
+                    s = pt_slice(p, &s, 0, s.end - s.start)
                 pt_push_split(p, &s)
         pt_end_splits(p)
         if self.pre_tokenizer is not None and not p.error and self.pre_tokenizer.run(p) != 0:

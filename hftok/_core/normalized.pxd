@@ -4,6 +4,7 @@
 # document, splits as ranges of it. Kernels that change a split's text append the new text to the arena and move the
 # split there; kernels that only cut it make new ranges.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 cdef enum:
     PT_OK = 0
@@ -80,6 +81,7 @@ cdef void pt_init(PreTokenized *p) noexcept nogil
 cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept nogil
 cdef void pt_free(PreTokenized *p) noexcept nogil
 cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil           # arena room; 0 or an error
+cdef int pt_reserve_to(PreTokenized *p, int64_t need) noexcept nogil         # the same, counted from the arena's start
 cdef int pt_copy(PreTokenized *p, const PreTokenized *other) noexcept nogil     # a deep copy (into an initialized p)
 cdef int pt_reserve_changes(PreTokenized *p, int64_t extra) noexcept nogil
 # Give back the arena's garbage once it outweighs the text that splits still use. Moves splits, so never inside a pass.
@@ -111,13 +113,10 @@ cdef int ns_transform(PreTokenized *p, Split *s, int64_t initial_offset) noexcep
 cdef int ns_transform_range(PreTokenized *p, Split *s, int64_t start, int64_t end, int64_t initial_offset) noexcept nogil
 cdef int ns_spans_all(PreTokenized *p, const Split *s) noexcept nogil   # whether Range::Original(..) is the whole text
 cdef int ns_clear(PreTokenized *p, Split *s) noexcept nogil
-# New text in which every byte of old character i takes that character's alignment: append pieces with ns_emit* to the
-# arena's end after pt_reserve, then give it to the split with ns_place.
+# New text is written behind p.used (pt_reserve, pt_reserve_to) and then given to the split with ns_place. ns_emit_changes
+# writes p.changes at `at`, consuming old text from `offset` up to `limit` (relative); it returns the position after them.
+cdef int64_t ns_emit_changes(PreTokenized *p, const Split *s, int64_t at, int64_t offset, int64_t limit) noexcept nogil
 cdef void ns_place(PreTokenized *p, Split *s, int64_t size) noexcept nogil
-cdef int ns_nfd(PreTokenized *p, Split *s) noexcept nogil
-cdef int ns_nfkd(PreTokenized *p, Split *s) noexcept nogil
-cdef int ns_nfc(PreTokenized *p, Split *s) noexcept nogil
-cdef int ns_nfkc(PreTokenized *p, Split *s) noexcept nogil
 cdef int ns_filter(PreTokenized *p, Split *s, CharTest keep) noexcept nogil
 cdef int ns_filter_above_ascii(PreTokenized *p, Split *s, CharTest keep) noexcept nogil   # for a test that all ASCII passes
 cdef int ns_map(PreTokenized *p, Split *s, CharMap f) noexcept nogil
@@ -132,3 +131,28 @@ cdef int ns_replace_byte(PreTokenized *p, Split *s, uint8_t byte, const uint8_t 
 # NormalizedString::convert_offsets(Range::Normalized(start..end)) to absolute original bytes; where the reference
 # returns None the token's own offsets are kept relative, as PreTokenizedString::into_encoding does.
 cdef void ns_original_span(PreTokenized *p, const Split *s, int64_t start, int64_t end, int64_t *ostart, int64_t *oend) noexcept nogil
+
+cdef extern from *:
+    """
+    #include <string.h>
+    /* Length of the ASCII prefix of p[0..n). */
+    static inline int64_t hftok_ascii_prefix(const uint8_t *p, int64_t n) {
+        int64_t i = 0;
+        uint64_t w;
+        for (; i + 8 <= n; i += 8) {
+            memcpy(&w, p + i, 8);
+            if (w & UINT64_C(0x8080808080808080)) break;
+        }
+        while (i < n && p[i] < 0x80) i++;
+        return i;
+    }
+    """
+    int64_t ascii_prefix "hftok_ascii_prefix"(const uint8_t *p, int64_t n) noexcept nogil
+
+
+cdef inline int64_t copy_range(PreTokenized *p, int64_t at, int64_t start, int64_t end) noexcept nogil:
+    """Copy arena bytes [start, end) to `at` (room is there); the position after them."""
+    if end > start:
+        memcpy(p.text + at, p.text + start, <size_t>(end - start))
+        memcpy(p.align + at, p.align + start, <size_t>(end - start) * sizeof(Align))
+    return at + end - start

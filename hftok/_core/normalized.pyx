@@ -1,40 +1,22 @@
 """Text with alignment: the kernels of NormalizedString and PreTokenizedString.
 
-Rules: tokenizer/normalizer.rs (transform, slice, split, replace and the char-wise methods), tokenizer/pre_tokenizer.rs
-(split passes) and crate unicode-normalization-alignments (how NFx attributes its results to old characters).
+Rules: tokenizer/normalizer.rs (transform, slice, split, replace and the char-wise methods) and
+tokenizer/pre_tokenizer.rs (split passes).
 
 Every transformation has two ways. Where the range that the reference transforms is the whole text (all but the texts
 that begin with zero-width alignments, see ns_spans_all) a one-pass kernel writes the answer directly; otherwise the
 list of changes is built and ns_transform replays the reference's bookkeeping, panics included. A text that the
 transformation leaves alone is found without copying.
 
-Left to others: which characters a test holds for (unicode.pxd), regex matches (patterns), Python objects (pretokenized).
+Left to others: normal forms (normal_forms), which characters a test holds for (unicode.pxd), regex matches (patterns),
+Python objects (pretokenized).
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len, utf8_prev, utf8_size
-from hftok._core.unicode cimport (
-    UC_WHITESPACE, uc_ccc, uc_compose, uc_decompose, uc_decompose_compat, uc_lower, uc_props, uc_stable, uc_upper,
-)
-
-cdef extern from *:
-    """
-    /* Length of the ASCII prefix of p[0..n). */
-    static inline int64_t hftok_ascii_prefix(const uint8_t *p, int64_t n) {
-        int64_t i = 0;
-        uint64_t w;
-        for (; i + 8 <= n; i += 8) {
-            memcpy(&w, p + i, 8);
-            if (w & UINT64_C(0x8080808080808080)) break;
-        }
-        while (i < n && p[i] < 0x80) i++;
-        return i;
-    }
-    """
-    int64_t ascii_prefix "hftok_ascii_prefix"(const uint8_t *p, int64_t n) noexcept nogil
-
+from hftok._core.unicode cimport UC_WHITESPACE, uc_lower, uc_props, uc_upper
 
 cdef int pt_check(int error) except -1:
     if error == PT_OK:
@@ -67,8 +49,7 @@ cdef int64_t grown(int64_t capacity, int64_t need) noexcept nogil:
     return wanted if wanted > 256 else 256
 
 
-cdef int arena_to(PreTokenized *p, int64_t need) noexcept nogil:
-    """Make the arena hold at least `need` bytes in all."""
+cdef int pt_reserve_to(PreTokenized *p, int64_t need) noexcept nogil:
     cdef int64_t capacity
     cdef void *data
     if need <= p.capacity:
@@ -87,7 +68,7 @@ cdef int arena_to(PreTokenized *p, int64_t need) noexcept nogil:
 
 
 cdef int pt_reserve(PreTokenized *p, int64_t extra) noexcept nogil:
-    return arena_to(p, p.used + extra)
+    return pt_reserve_to(p, p.used + extra)
 
 
 cdef int pt_reserve_changes(PreTokenized *p, int64_t extra) noexcept nogil:
@@ -173,7 +154,7 @@ cdef void pt_reset(PreTokenized *p, const uint8_t *text, int64_t size) noexcept 
     if size >= <int64_t>0xFFFFFFFF:
         p.error = PT_TOO_LONG
         return
-    if arena_to(p, size):
+    if pt_reserve_to(p, size):
         return
     if size:
         memcpy(p.text, text, <size_t>size)
@@ -206,7 +187,7 @@ cdef int pt_copy(PreTokenized *p, const PreTokenized *other) noexcept nogil:
     p.used = 0
     p.n_splits = p.n_fresh = p.n_changes = p.n_matches = 0
     p.error = PT_OK
-    if arena_to(p, other.used):
+    if pt_reserve_to(p, other.used):
         return p.error
     if other.used:
         memcpy(p.text, other.text, <size_t>other.used)
@@ -457,15 +438,7 @@ cdef inline int64_t emit(PreTokenized *p, int64_t at, uint32_t cp, Align align) 
     return at + n
 
 
-cdef inline int64_t copy_range(PreTokenized *p, int64_t at, int64_t start, int64_t end) noexcept nogil:
-    """Copy arena bytes [start, end) to `at` (room is there); the position after them."""
-    if end > start:
-        memcpy(p.text + at, p.text + start, <size_t>(end - start))
-        memcpy(p.align + at, p.align + start, <size_t>(end - start) * sizeof(Align))
-    return at + end - start
-
-
-cdef int64_t emit_changes(PreTokenized *p, const Split *s, int64_t at, int64_t offset, int64_t limit) noexcept nogil:
+cdef int64_t ns_emit_changes(PreTokenized *p, const Split *s, int64_t at, int64_t offset, int64_t limit) noexcept nogil:
     """Write p.changes at `at`, consuming old text of the split from `offset` up to `limit` (both relative).
 
     The reference's rule: a new character (change > 0) takes the alignment of the byte before the current offset, or the
@@ -505,7 +478,7 @@ cdef int ns_transform_range(PreTokenized *p, Split *s, int64_t start, int64_t en
         offset += utf8_len(p.text[s.start + offset])
         initial_offset -= 1
     at = copy_range(p, p.used, s.start, s.start + start)
-    at = emit_changes(p, s, at, offset, end)
+    at = ns_emit_changes(p, s, at, offset, end)
     if p.error:
         return p.error
     at = copy_range(p, at, s.start + end, s.end)
@@ -620,7 +593,7 @@ cdef int ns_map(PreTokenized *p, Split *s, CharMap f) noexcept nogil:
     at = copy_range(p, p.used, s.start, i)
     while i < end:
         cp = utf8_decode(p.text + i, &length)
-        if p.capacity - at < 8 and arena_to(p, at + 8):
+        if p.capacity - at < 8 and pt_reserve_to(p, at + 8):
             return p.error
         at = emit(p, at, f(cp), p.align[i])
         i += length
@@ -682,7 +655,7 @@ cdef int change_case(PreTokenized *p, Split *s, int upper) noexcept nogil:
         return p.error
     at = copy_range(p, p.used, s.start, i)
     while i < end:
-        if p.capacity - at < 128 and arena_to(p, at + 128):
+        if p.capacity - at < 128 and pt_reserve_to(p, at + 128):
             return p.error
         align = p.align[i]
         cp = p.text[i]
@@ -873,205 +846,6 @@ cdef int ns_replace_byte(PreTokenized *p, Split *s, uint8_t byte, const uint8_t 
     at = copy_range(p, at, last, s.end)
     ns_place(p, s, at - p.used)
     return PT_OK
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Normalization forms
-#
-# A character is settled for a form where the form leaves it alone, it is a starter and it never joins what stands before
-# it. Runs of settled characters are copied; the rest is worked off in windows that end before a settled character and,
-# for the composing forms, begin with the settled one before. The library's iterators hold no state across such an edge.
-
-cdef inline int settled(uint32_t cp, int bit) noexcept nogil:
-    return cp < 0x80 or (uc_stable(cp) & bit) != 0
-
-
-cdef enum:
-    LONG_RUN = 24       # marks in a row; real text has one to three
-
-
-cdef void sort_marks(Change *c, int64_t n) noexcept nogil:
-    """Stable sort of a short run of marks by combining class (bits 8.. of `change`)."""
-    cdef int64_t i, k
-    cdef Change item
-    for i in range(1, n):
-        item = c[i]
-        k = i
-        while k > 0 and (c[k - 1].change >> 8) > (item.change >> 8):
-            c[k] = c[k - 1]
-            k -= 1
-        c[k] = item
-
-
-cdef int sort_long_run(PreTokenized *p, int64_t first, int64_t last) noexcept nogil:
-    """The same for p.changes[first:last) in linear time, whatever the run's length: a counting sort."""
-    cdef int64_t n = last - first, i, at
-    cdef int64_t counts[257]
-    cdef Change *run
-    cdef Change *copy
-    if pt_reserve_changes(p, n):
-        return p.error
-    run = p.changes + first
-    copy = p.changes + p.n_changes
-    memcpy(copy, run, <size_t>n * sizeof(Change))
-    memset(counts, 0, sizeof(counts))
-    for i in range(n):
-        counts[(copy[i].change >> 8) + 1] += 1
-    for i in range(1, 257):
-        counts[i] += counts[i - 1]
-    for i in range(n):
-        at = counts[copy[i].change >> 8]
-        counts[copy[i].change >> 8] = at + 1
-        run[at] = copy[i]
-    return PT_OK
-
-
-cdef int decompose_window(PreTokenized *p, int64_t start, int64_t end, int compat) noexcept nogil:
-    """Arena bytes [start, end) decomposed and put in canonical order: p.changes, with the class in bits 8.. of `change`."""
-    cdef int64_t i, first
-    cdef int length, n, k
-    cdef uint32_t cp
-    cdef uint32_t out[18]
-    p.n_changes = 0
-    i = start
-    while i < end:
-        cp = utf8_decode(p.text + i, &length)
-        i += length
-        n = uc_decompose_compat(cp, out) if compat else uc_decompose(cp, out)
-        if pt_reserve_changes(p, n):
-            return p.error
-        for k in range(n):
-            p.changes[p.n_changes].cp = out[k]
-            p.changes[p.n_changes].change = (uc_ccc(out[k]) << 8) | (k > 0)
-            p.n_changes += 1
-    i = 0
-    while i < p.n_changes:
-        if p.changes[i].change >> 8 == 0:
-            i += 1
-            continue
-        first = i
-        while i < p.n_changes and p.changes[i].change >> 8:
-            i += 1
-        if i - first > LONG_RUN:
-            if sort_long_run(p, first, i):
-                return p.error
-        else:
-            sort_marks(p.changes + first, i - first)
-    return PT_OK
-
-
-cdef void compose_window(PreTokenized *p) noexcept nogil:
-    """Compose p.changes in place. Joining y to x gives x + y - 1 as the change: two replacements become one that drops a
-    character, a replacement and its own second part one plain replacement."""
-    cdef Change *c = p.changes
-    cdef int64_t i, out = 0, starter = -1
-    cdef int last_class = -1, cls
-    cdef uint32_t joined
-    for i in range(p.n_changes):
-        cls = c[i].change >> 8
-        if starter < 0:
-            if cls == 0:
-                starter = out
-            c[out].cp = c[i].cp
-            c[out].change = c[i].change & 0xFF
-            out += 1
-            continue
-        if last_class < cls:
-            joined = uc_compose(c[starter].cp, c[i].cp)
-            if joined:
-                c[starter].cp = joined
-                c[starter].change += (c[i].change & 0xFF) - 1
-                continue
-        if cls == 0:
-            starter = out
-            last_class = -1
-        else:
-            last_class = cls
-        c[out].cp = c[i].cp
-        c[out].change = c[i].change & 0xFF
-        out += 1
-    p.n_changes = out
-
-
-cdef int window_changes(PreTokenized *p, int64_t start, int64_t end, int compat, int compose) noexcept nogil:
-    cdef int64_t i
-    if decompose_window(p, start, end, compat):
-        return p.error
-    if compose:
-        compose_window(p)
-    else:
-        for i in range(p.n_changes):
-            p.changes[i].change &= 0xFF
-    return PT_OK
-
-
-cdef int normal_form(PreTokenized *p, Split *s, int compat, int compose) noexcept nogil:
-    cdef int bit = 1 << (compat + 2 * compose)
-    cdef int64_t i = s.start, end = s.end, copied = s.start, at = -1, first, k, need
-    cdef int length
-    if i == end:
-        return PT_OK
-    if not ns_spans_all(p, s):
-        if window_changes(p, i, end, compat, compose):
-            return p.error
-        return ns_transform(p, s, 0)
-    while True:
-        # The next character that is not settled.
-        while i < end:
-            i += ascii_prefix(p.text + i, end - i)
-            while i < end and p.text[i] >= 0x80:
-                if not settled(utf8_decode(p.text + i, &length), bit):
-                    break
-                i += length
-            else:
-                continue
-            break
-        if i >= end:
-            break
-        first = i
-        if compose and first > copied:
-            first = utf8_prev(p.text + first) - p.text
-        while i < end:
-            if settled(utf8_decode(p.text + i, &length), bit):
-                break
-            i += length
-        if window_changes(p, first, i, compat, compose):
-            return p.error
-        if at < 0:
-            if pt_reserve(p, end - s.start + 256):
-                return p.error
-            at = p.used
-        need = first - copied + 4 * p.n_changes + (end - i)
-        if p.capacity - at < need and arena_to(p, at + need):
-            return p.error
-        at = copy_range(p, at, copied, first)
-        at = emit_changes(p, s, at, first - s.start, i - s.start)
-        if p.error:
-            return p.error
-        copied = i
-    if at < 0:
-        return PT_OK
-    if arena_to(p, at + end - copied):
-        return p.error
-    at = copy_range(p, at, copied, end)
-    ns_place(p, s, at - p.used)
-    return PT_OK
-
-
-cdef int ns_nfd(PreTokenized *p, Split *s) noexcept nogil:
-    return normal_form(p, s, 0, 0)
-
-
-cdef int ns_nfkd(PreTokenized *p, Split *s) noexcept nogil:
-    return normal_form(p, s, 1, 0)
-
-
-cdef int ns_nfc(PreTokenized *p, Split *s) noexcept nogil:
-    return normal_form(p, s, 0, 1)
-
-
-cdef int ns_nfkc(PreTokenized *p, Split *s) noexcept nogil:
-    return normal_form(p, s, 1, 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

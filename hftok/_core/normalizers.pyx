@@ -12,8 +12,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from hftok._core.normal_forms cimport ns_nfc, ns_nfd, ns_nfkc, ns_nfkd
 from hftok._core.normalized cimport (
-    PT_PANIC, PT_PYTHON, Align, PreTokenized, Split, ns_filter, ns_filter_above_ascii, ns_lowercase, ns_map, ns_nfc, ns_nfd, ns_nfkc, ns_nfkd,
+    PT_PANIC, PT_PYTHON, Align, PreTokenized, Split, ns_filter, ns_filter_above_ascii, ns_lowercase, ns_map,
     ns_place, ns_prepend, ns_replace, ns_replace_byte, ns_spans_all, ns_strip, ns_transform, pt_check, pt_copy, pt_free, pt_init,
     pt_push_change, pt_reserve, pt_reset,
 )

@@ -14,9 +14,10 @@ from libc.string cimport memcpy
 
 from hftok._core.arguments cimport str_argument, u32_argument, usize_argument
 from hftok._core.encoding cimport Encoding, encoding_from_arrays
+from hftok._core.normal_forms cimport ns_nfc, ns_nfd, ns_nfkc, ns_nfkd
 from hftok._core.normalized cimport (
     CONTIGUOUS, ISOLATED, MERGED_WITH_NEXT, MERGED_WITH_PREVIOUS, PT_OK, PT_PANIC, REMOVED, Align, PreTokenized, Split,
-    ns_append, ns_clear, ns_lowercase, ns_nfc, ns_nfd, ns_nfkc, ns_nfkd, ns_original_span, ns_prepend, ns_replace, ns_strip,
+    ns_append, ns_clear, ns_lowercase, ns_original_span, ns_prepend, ns_replace, ns_strip,
     ns_transform, ns_uppercase, pt_apply_behavior, pt_begin_splits, pt_check, pt_copy, pt_end_splits, pt_free, pt_init,
     pt_match_literal, pt_push_change, pt_push_split, pt_reserve, pt_reset, pt_slice,
 )

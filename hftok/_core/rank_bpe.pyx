@@ -168,7 +168,7 @@ cdef inline void remember(RankWorker *w, const uint8_t *p, int64_t n, const uint
         v.id1 = ids[1] if count > 1 else 0
         v.id2 = ids[2] if count > 2 else 0
     else:
-        v.id0 = cache_spill(&w.cache, count)
+        v.id0 = cache_spill(&w.cache, count, 0)
         v.id1 = <uint32_t>count
         if v.id0 == 0:
             return

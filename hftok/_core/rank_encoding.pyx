@@ -122,8 +122,9 @@ cdef class RankEncoding:
     def __dealloc__(self):
         free(self.entry_of)
 
-    def _set_up(self, mergeable_ranks, special_tokens, pat_str):
-        """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern."""
+    def _set_up(self, mergeable_ranks, special_tokens, pat_str, longest_first=False):
+        """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern. longest_first: of special
+        tokens that begin at the same place the longest is taken, and not the first of a hash table."""
         cdef RankTable table
         if not isinstance(pat_str, str):
             raise TypeError(f"'{type(pat_str).__name__}' object is not an instance of 'str'")
@@ -134,7 +135,8 @@ cdef class RankEncoding:
                 raise TypeError(f"'{type(name).__name__}' object is not an instance of 'str'")
         order = None
         if overlapping(specials):
-            order = {name: i for i, name in enumerate(table_order(specials))}
+            names = sorted(specials, key=len, reverse=True) if longest_first else table_order(specials)
+            order = {name: i for i, name in enumerate(names)}
         self.encoder = RankEncoder(table, RustPattern(pat_str), specials, order)
         self.special_entries = {name: i for i, name in enumerate(specials)}
         self.special_names = frozenset(specials)
@@ -265,7 +267,7 @@ cdef class RankEncoding:
 
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
-        >>> enc = tiktoken.Encoding("small", pat_str=r"\\\\w+|\\\\W", mergeable_ranks=ranks, special_tokens={"<end>": 259})
+        >>> enc = tiktoken.Encoding("small", pat_str=r"\\w+|\\W", mergeable_ranks=ranks, special_tokens={"<end>": 259})
         >>> enc.encode_ordinary("hello<end>")
         [258, 111, 60, 101, 110, 100, 62]
         """
@@ -420,7 +422,7 @@ cdef class RankEncoding:
 
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)} | {b"ab": 256, b"abc": 257}
-        >>> enc = tiktoken.Encoding("small", pat_str=r"\\\\w+|\\\\W", mergeable_ranks=ranks, special_tokens={})
+        >>> enc = tiktoken.Encoding("small", pat_str=r"\\w+|\\W", mergeable_ranks=ranks, special_tokens={})
         >>> enc.encode_with_unstable("1 ab")
         ([49, 32], [[256], [257]])
         """
@@ -443,7 +445,7 @@ cdef class RankEncoding:
         >>> import hftok.tiktoken as tiktoken
         >>> ranks = {bytes([i]): i for i in range(256)}
         >>> enc = tiktoken.Encoding("bytes", pat_str="(?s:.)", mergeable_ranks=ranks, special_tokens={"<end>": 256})
-        >>> enc.encode_single_token("<end>"), enc.encode_single_token(b"\\\\xff")
+        >>> enc.encode_single_token("<end>"), enc.encode_single_token(b"\\xff")
         (256, 255)
         """
         if isinstance(text_or_bytes, str):
@@ -531,7 +533,7 @@ cdef class RankEncoding:
         >>> ranks = {bytes([i]): i for i in range(256)}
         >>> enc = tiktoken.Encoding("bytes", pat_str="(?s:.)", mergeable_ranks=ranks, special_tokens={})
         >>> enc.decode_bytes([104, 105, 255])
-        b'hi\\\\xff'
+        b'hi\\xff'
         """
         return self.joined(tokens)
 

@@ -26,11 +26,15 @@ from hftok._core.worker cimport (
 )
 
 from hftok._core.char_tables import flatten
+from hftok._core.scanners.recognise import recognise
 
 MARK = "\u2581"
 
 # Normal forms, and the bit of uc_stable that tells that a character keeps its text as it is.
 _FORMS = {"NFD": 1, "NFKD": 2, "NFC": 4, "NFKC": 8}
+
+# Families whose chunks may begin inside a character, where nothing is known of what joins.
+INSIDE_CHARACTERS = frozenset({"falcon"})
 
 
 def plan_raw(normalizer_spec, pre_tokenizer_spec):
@@ -45,10 +49,6 @@ def plan_raw(normalizer_spec, pre_tokenizer_spec):
     stages = flatten(normalizer_spec)
     splits = flatten(pre_tokenizer_spec)
     if any(stage[0] == "ByteLevel" for stage in splits):
-        try:
-            from hftok._core.scanners.recognise import recognise
-        except ImportError:
-            return None
         if len(stages) > 1 or (stages and stages[0][0] not in _FORMS):
             return None
         family = recognise(pre_tokenizer_spec)
@@ -117,6 +117,8 @@ cdef class RawScanner:
             self.all_stable = normalized.size and self.rules.stable
             for i in range(256):
                 self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
+            if not self.model.ignore_merges:
+                self.allow_cuts()
         if normalized is not None and normalized.size and raw.size:
             self.rules.has_outer = 1
             self.watch(&self.rules.outer, raw)
@@ -185,7 +187,12 @@ cdef class RawScanner:
         return AddedMatcher(bare)
 
     def allow_cuts(self):
-        """Byte-level text: chunks may be cut from now on. To be called once it is known that this cannot change a token: either
-        the model does not look for whole words, or every token is what its own bytes are merged into."""
-        if self.model.byte_level and self.model.byte_cuts is not None:
+        """Byte-level text: cut chunks from now on where that cannot change a token. A model that looks for whole words must not
+        miss one: then the vocabulary has to be looked through, which only a large call is worth."""
+        if self.cuts_decided:
+            return
+        self.cuts_decided = True
+        if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
+            return
+        if not self.model.ignore_merges or self.model.tokens_are_uncut():
             self.rules.cuts = &self.model.byte_cuts.table

@@ -7,18 +7,20 @@ bare `(?i)` opens a group that runs to the end of the enclosing one *across* its
 `[\\w]` differ below U+0100. What Oniguruma rejects raises RegexSyntaxError with its message; what it accepts and this
 package does not (recursion, absent groups, call-outs, conditions, text segments) raises UnsupportedTokenizerError.
 
-Left to others: case folding of literals and everything about execution (regex_program), tables (oniguruma_tables).
+Left to others: single characters (regex_characters), brackets (regex_brackets), case folding of literals and everything
+about execution (regex_program), tables (oniguruma_tables).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from dataclasses import dataclass, replace
 
 from hftok._core import code_points
 from hftok._core.code_points import Ranges
 from hftok._core.errors import RegexSyntaxError, UnsupportedTokenizerError
 from hftok._core.oniguruma_tables import property_ranges, several_folds
+from hftok._core.regex_brackets import BracketReader
+from hftok._core.regex_characters import unsupported
 from hftok._core.regex_tree import (
     INFINITE,
     Alternatives,
@@ -43,7 +45,6 @@ MAX_REPEAT = 100_000
 
 NEWLINE: Ranges = ((10, 10),)
 LINE_BREAK = Alternatives((Literal((13, 10), False), Set(((10, 13), (0x85, 0x85), (0x2028, 0x2029)))))
-CONTROL_ESCAPES = {"n": 10, "t": 9, "r": 13, "f": 12, "a": 7, "b": 8, "e": 27, "v": 11}
 
 
 def parse(pattern: str) -> Node:
@@ -58,10 +59,6 @@ def parse(pattern: str) -> Node:
         raise UnsupportedTokenizerError("groups nested too deeply", "Regex") from None
 
 
-def _unsupported(what: str) -> NoReturn:
-    raise UnsupportedTokenizerError(f"{what} cannot be reproduced; please report this pattern", "Regex")
-
-
 @dataclass(frozen=True, slots=True)
 class _Options:
     ignore_case: bool = False
@@ -69,57 +66,14 @@ class _Options:
     dot_all: bool = False
 
 
-@dataclass(slots=True)
-class _ClassState:
-    """Where a bracket class stands while it is read: the set so far and the value that may begin a range."""
-
-    pairs: list[tuple[int, int]] = field(default_factory=list)
-    state: str = "start"  # start, value, range, complete
-    value: int | None = None  # None: the last item was a class (\w, [:alpha:], \p{..})
-    single: bool = False  # the value is one byte: ASCII, or \x80..\xFF written as a byte, which no text holds
-
-
-class _Parser:
+class _Parser(BracketReader):
     def __init__(self, pattern: str) -> None:
-        self.text = pattern
-        self.at = 0
+        super().__init__(pattern)
         self.groups = 0
         self.names: dict[str, list[int]] = {}
         self.numbered_references = False
         self.references: list[int] = []
         self.unnamed: set[int] = set()
-
-    # -- characters
-
-    def more(self) -> bool:
-        return self.at < len(self.text)
-
-    def peek(self, offset: int = 0) -> str:
-        at = self.at + offset
-        return self.text[at] if at < len(self.text) else ""
-
-    def take(self) -> str:
-        c = self.text[self.at]
-        self.at += 1
-        return c
-
-    def accept(self, text: str) -> bool:
-        if self.text.startswith(text, self.at):
-            self.at += len(text)
-            return True
-        return False
-
-    def number(self) -> int | None:
-        start = self.at
-        while self.more() and self.peek() in "0123456789":
-            self.at += 1
-        return int(self.text[start : self.at]) if self.at > start else None
-
-    def digits(self, base: str, limit: int) -> str:
-        start = self.at
-        while self.at - start < limit and self.more() and self.peek() in base:
-            self.at += 1
-        return self.text[start : self.at]
 
     # -- structure
 
@@ -279,7 +233,7 @@ class _Parser:
         if not self.more():
             raise RegexSyntaxError("end pattern with unmatched parenthesis")
         if self.peek() == "*":
-            _unsupported("the call-out (*...)")
+            unsupported("the call-out (*...)")
         if not self.accept("?"):
             self.groups += 1
             number = self.groups
@@ -306,7 +260,7 @@ class _Parser:
             negative = self.take() == "!"
             return Look(self.body(options), False, negative), "group"
         if c in "~{(":
-            _unsupported({"~": "the absent group (?~...)", "{": "a call-out", "(": "the condition (?(...)...)"}[c])
+            unsupported({"~": "the absent group (?~...)", "{": "a call-out", "(": "the condition (?(...)...)"}[c])
         return self.options(c, options, nested)
 
     def options(self, c: str, options: _Options, nested: bool) -> tuple[Node, str]:
@@ -327,7 +281,7 @@ class _Parser:
                     raise RegexSyntaxError("undefined group option")
                 return Group(self.alternatives(options, nested), 0), "rest"
             elif c in "WDSPyCIL":
-                _unsupported(f"the option (?{c})")
+                unsupported(f"the option (?{c})")
             else:
                 raise RegexSyntaxError("undefined group option")
             if not self.more():
@@ -384,9 +338,9 @@ class _Parser:
         if c == "O":
             return Set(code_points.ANY)
         if c in "XyY":
-            _unsupported(f"the text segment \\{c}")
+            unsupported(f"the text segment \\{c}")
         if c == "g" and self.peek() in ("<", "'"):
-            _unsupported("the subexpression call \\g")
+            unsupported("the subexpression call \\g")
         if c == "k" and self.peek() in ("<", "'"):
             return self.named_reference(options)
         if c in "123456789":
@@ -407,7 +361,7 @@ class _Parser:
 
     def reference(self, number: int, options: _Options) -> Node:
         if options.ignore_case:
-            _unsupported("a back reference without regard to case")
+            unsupported("a back reference without regard to case")
         self.references.append(number)
         return BackReference(number)
 
@@ -430,147 +384,13 @@ class _Parser:
             self.numbered_references = True
             return self.reference(number, options)
         if "+" in name or "-" in name:
-            _unsupported("a back reference with a level")
+            unsupported("a back reference with a level")
         numbers = self.names.get(name, [])
         if not numbers:
             raise RegexSyntaxError(f"undefined name <{name}> reference")
         if len(numbers) > 1:
-            _unsupported("a reference to a name that several groups share")
+            unsupported("a reference to a name that several groups share")
         return self.reference(numbers[0], options)
-
-    def property(self, negative: bool, inside: bool) -> Ranges:
-        """After \\p, at the opening brace."""
-        self.take()
-        if self.accept("^"):
-            negative = not negative
-        start = self.at
-        while self.more():
-            c = self.take()
-            if c == "}":
-                break
-            if c in "(){|":
-                raise RegexSyntaxError("end pattern with unmatched parenthesis")
-        else:
-            raise RegexSyntaxError("end pattern with unmatched parenthesis")
-        name = self.text[start : self.at - 1]
-        plain = name.replace(" ", "").replace("-", "").replace("_", "").lower()
-        if plain == "word" and inside:
-            plain = "[\\w]"
-        ranges = property_ranges(plain) if plain.isascii() else None
-        if ranges is None:
-            raise RegexSyntaxError(f"invalid character property name {{{name}}}")
-        return code_points.complement(ranges) if negative else ranges
-
-    def escaped_value(self, c: str, state: str | None) -> tuple[int, bool]:
-        """An escape that stands for one character (`c` follows the backslash): its code point and whether it is a
-        single byte. `state` is the class state inside brackets, None outside."""
-        if c == "x" and self.more():
-            cp = self.braced("0123456789abcdefABCDEF", 16, 8, state) if self.peek() == "{" else None
-            if cp is None:
-                return self.crude(c, state)
-        elif c == "o" and self.peek() == "{":
-            cp = self.braced("01234567", 8, 11, state)
-        elif c == "u" and self.more():
-            digits = self.digits("0123456789abcdefABCDEF", 4)
-            if len(digits) < 4:
-                raise RegexSyntaxError("invalid code point value")
-            cp = int(digits, 16)
-        elif c in "01234567":
-            return self.crude(c, state)
-        elif c in "xu":
-            cp = ord(c)
-        else:
-            self.at -= 1
-            cp = self.control_value()
-        return cp, cp < 0x80
-
-    def control_value(self) -> int:
-        """\\M-x, \\C-x, \\cx or a plain escape, the backslash already read."""
-        if not self.more():
-            raise RegexSyntaxError("end pattern at escape")
-        c = self.take()
-        if c == "M":
-            for wanted in ("-", ""):
-                if not self.more():
-                    raise RegexSyntaxError("end pattern at meta")
-                if wanted and self.take() != wanted:
-                    raise RegexSyntaxError("invalid meta-code syntax")
-            value = ord(self.take())
-            if value == ord("\\"):
-                value = self.control_value()
-            return value & 0xFF | 0x80
-        if c in "Cc":
-            if c == "C":
-                if not self.more():
-                    raise RegexSyntaxError("end pattern at control")
-                if self.take() != "-":
-                    raise RegexSyntaxError("invalid control-code syntax")
-            if not self.more():
-                raise RegexSyntaxError("end pattern at control")
-            value = ord(self.take())
-            if value == ord("?"):
-                return 0x7F
-            if value == ord("\\"):
-                value = self.control_value()
-            return value & 0x9F
-        return CONTROL_ESCAPES.get(c, ord(c))
-
-    def braced(self, base: str, radix: int, limit: int, state: str | None) -> int:
-        start = self.at
-        self.take()
-        digits = self.digits(base, limit)
-        cp = int(digits, radix) if digits else 0
-        if cp > 0xFFFFFFFF:
-            raise RegexSyntaxError("too big number")
-        if self.more() and self.peek() in ("0123456789abcdefABCDEF" if radix == 16 else "0123456789"):
-            raise RegexSyntaxError("too long wide-char value")
-        if not digits:
-            self.at = start
-            return ord(self.text[start - 1])
-        if not self.accept("}"):
-            if self.more() and self.peek() in " \n-":
-                _unsupported("several code points in one \\x{...}")
-            raise RegexSyntaxError("invalid code point value")
-        if cp >= 0x140000 and state != "range":
-            raise RegexSyntaxError("invalid code point value")
-        return cp
-
-    def crude(self, c: str, state: str | None) -> tuple[int, bool]:
-        """A character written as the bytes of its UTF-8, each \\xHH or \\OOO; `c` of the first one is read."""
-
-        def byte(c: str) -> int:
-            if c == "x":
-                digits = self.digits("0123456789abcdefABCDEF", 2)
-                return int(digits, 16) if digits else 0
-            self.at -= 1
-            value = int(self.digits("01234567", 3), 8)
-            if value > 0xFF and state is not None:
-                raise RegexSyntaxError("too big number")
-            return value & 0xFF
-
-        values = bytearray([byte(c)])
-        lead = values[0]
-        need = 1 if lead < 0xC0 or lead > 0xF4 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-        if 0x80 <= lead < 0xC0 and state is None:
-            raise RegexSyntaxError("invalid code point value")
-        while len(values) < need:
-            follows = self.peek() == "\\" and (
-                self.peek(1) == "x" if c == "x" else self.peek(1) != "" and self.peek(1) in "01234567"
-            )
-            if not follows:
-                raise RegexSyntaxError("too short multibyte code string")
-            self.take()
-            values.append(byte(self.take()))
-        if need == 1:
-            return lead, True
-        if any(value & 0xC0 != 0x80 for value in values[1:]):
-            raise RegexSyntaxError("invalid code point value")
-        try:
-            return ord(values.decode("utf-8")), False
-        except UnicodeDecodeError:
-            return code_points.LAST + 1, False  # accepted, and in no text
-
-    # -- bracket classes
 
     def bracket(self, options: _Options) -> Node:
         ranges, negative = self.bracket_set()
@@ -588,132 +408,9 @@ class _Parser:
         sequences = [sequence([Set(case_variants(cp)) for cp in fold]) for fold in sorted(extra)]
         return Alternatives((Set(ranges), *sequences))
 
-    def bracket_set(self) -> tuple[Ranges, bool]:
-        """After the opening bracket: the set before negation, and whether it is negated."""
-        negative = self.accept("^")
-        if self.peek() == "]":
-            # A closing bracket right at the start is a member, if another one follows.
-            rest, at = False, self.at + 1
-            while at < len(self.text):
-                if self.text[at] == "\\":
-                    at += 1
-                elif self.text[at] == "]":
-                    rest = True
-                    break
-                at += 1
-            if not rest:
-                raise RegexSyntaxError("empty char-class")
-            literal_close = True
-        else:
-            literal_close = False
-        state = _ClassState()
-        left: Ranges | None = None
-        while True:
-            if not self.more():
-                raise RegexSyntaxError("premature end of char-class")
-            c = self.take()
-            if c == "]" and not literal_close:
-                break
-            literal_close = False
-            if c == "-":
-                self.class_hyphen(state)
-            elif c == "[":
-                self.class_bracket(state)
-            elif c == "&" and self.peek() == "&":
-                self.take()
-                self.class_flush(state)
-                left = _and(left, code_points.from_pairs(state.pairs))
-                state = _ClassState()
-            elif c == "\\":
-                self.class_escape(state)
-            else:
-                self.class_value(state, ord(c))
-        self.class_flush(state)
-        return _and(left, code_points.from_pairs(state.pairs)), negative
-
-    def class_flush(self, state: _ClassState) -> None:
-        if state.state == "value" and state.value is not None and not (state.single and state.value > 0x7F):
-            state.pairs.append((state.value, state.value))
-
-    def class_value(self, state: _ClassState, cp: int, single: bool | None = None) -> None:
-        if single is None:
-            single = cp < 0x80
-        if state.state == "range":
-            assert state.value is not None
-            if state.value > cp:
-                raise RegexSyntaxError("empty range in char class")
-            # A range between two bytes means bytes: of those, only ASCII occurs as a character of its own.
-            state.pairs.append((state.value, min(cp, 0x7F) if single and state.single else cp))
-            state.state = "complete"
-        else:
-            self.class_flush(state)
-            state.state = "value"
-        state.value, state.single = cp, single
-
-    def class_set(self, state: _ClassState, ranges: Ranges) -> None:
-        if state.state == "range":
-            raise RegexSyntaxError("char-class value at end of range")
-        self.class_flush(state)
-        state.pairs.extend(ranges)
-        state.state = "value"
-        state.value = None
-
-    def class_hyphen(self, state: _ClassState) -> None:
-        ends = self.peek() == "]" or self.text.startswith("&&", self.at)
-        if state.state == "value":
-            if ends:
-                self.class_value(state, ord("-"))
-            elif state.value is None:
-                raise RegexSyntaxError("unmatched range specifier in char-class")
-            else:
-                state.state = "range"
-        else:
-            # Not after a value it is a member; after a whole range too, as in [0-9-a].
-            self.class_value(state, ord("-"))
-
-    def class_bracket(self, state: _ClassState) -> None:
-        if self.peek() == ":":
-            end = self.at + 1
-            if self.text[end : end + 1] == "^":
-                end += 1
-            start = end
-            while end < len(self.text) and self.text[end].isalpha():
-                end += 1
-            if end > start and self.text.startswith(":]", end):
-                negative = self.text[self.at + 1] == "^"
-                name = self.text[start:end]
-                ranges = property_ranges(f"[:{name}:]")
-                if ranges is None:
-                    raise RegexSyntaxError("invalid POSIX bracket type")
-                self.at = end + 2
-                self.class_set(state, code_points.complement(ranges) if negative else ranges)
-                return
-        if state.state == "value":
-            self.class_flush(state)
-        state.state = "complete"
-        ranges, negative = self.bracket_set()
-        state.pairs.extend(code_points.complement(ranges) if negative else ranges)
-
-    def class_escape(self, state: _ClassState) -> None:
-        if not self.more():
-            raise RegexSyntaxError("end pattern at escape")
-        c = self.take()
-        if c in "wWdDsShH":
-            ranges = property_ranges(f"[\\{c.lower()}]")
-            assert ranges is not None
-            self.class_set(state, ranges if c.islower() else code_points.complement(ranges))
-        elif c in "pP" and self.peek() == "{":
-            self.class_set(state, self.property(c == "P", inside=True))
-        else:
-            self.class_value(state, *self.escaped_value(c, state.state))
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Trees
-
-
-def _and(left: Ranges | None, right: Ranges) -> Ranges:
-    return right if left is None else code_points.intersection(left, right)
 
 
 def _is_anchor(node: Node) -> bool:
@@ -748,9 +445,9 @@ def _check_look_behind(node: Node, kind: str = "") -> None:
         if bad:
             raise RegexSyntaxError("invalid pattern in look-behind")
         if isinstance(node, Anchor) and node.kind == "K":
-            _unsupported("\\K in a look-behind")
+            unsupported("\\K in a look-behind")
         if isinstance(node, Atomic) and node.body == LINE_BREAK:
-            _unsupported("\\R in a look-behind")
+            unsupported("\\R in a look-behind")
     if isinstance(node, Look):
         if not node.ahead:
             _check_look_behind(node.body, "negative" if node.negative or kind == "negative" else "positive")

@@ -1,15 +1,16 @@
 """The order in which tiktoken tries special tokens: that of a Rust hash table.
 
 tiktoken joins its special tokens to one pattern in the order that an `FxHashMap<String, u32>` iterates in (src/lib.rs,
-`new_internal`), and of two that match at the same place the earlier one in the pattern wins. That matters only where one
-special token begins with another. The order is a matter of arithmetic: the hash of rustc-hash 2.1 and the table of
-hashbrown 0.17 on a 64-bit machine with groups of sixteen (x86-64), filled in the order of the dict with room for all from
-the start. On other machines the reference's order may differ; this package's does not.
+`new_internal`), and of two that match at the same place the earlier one in the pattern wins. That matters only where
+one special token begins with another. The order is a matter of arithmetic: the hash of rustc-hash 2.1 and the table of
+hashbrown 0.17 on a 64-bit machine with groups of sixteen (x86-64), filled in the order of the dict with room for all
+from the start. On other machines the reference's order may differ; this package's does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 __all__ = ["overlapping", "table_order"]
 
@@ -80,7 +81,7 @@ def table_order(keys: Iterable[str]) -> list[str]:
     """The keys in the order in which the table gives them back.
 
     >>> table_order(["<a>", "<a>b", "<c>"])
-    ['<c>', '<a>', '<a>b']
+    ['<a>', '<a>b', '<c>']
     """
     keys = list(keys)
     if not keys:
@@ -98,4 +99,4 @@ def overlapping(keys: Iterable[str]) -> bool:
     (False, True)
     """
     ordered = sorted(keys)
-    return any(b.startswith(a) for a, b in zip(ordered, ordered[1:], strict=False))
+    return any(b.startswith(a) for a, b in pairwise(ordered))

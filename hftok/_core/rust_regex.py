@@ -1,11 +1,11 @@
 """The syntax of tiktoken's patterns: from a string to a tree.
 
-tiktoken compiles `pat_str` with the Rust crate fancy-regex 0.19, which parses the pattern itself (parse.rs), hands classes
-on to regex-syntax 0.8 (ast/parse.rs, hir/translate.rs) and matches like any backtracking engine. Where this dialect and
-the one of `regex_syntax` read the same text differently: `^` and `$` are the ends of the text unless `(?m)`, `(?s)` is
-dotall, `{n,m}+` is possessive, a bare `(?i)` holds until the enclosing `(?...:` ends (a capturing group does not end it),
-case folding is one to one, classes know `--` and `~~` beside `&&`, `\\h` is a hexadecimal digit, `\\w` includes the
-joiners, and a class inside a class is folded and negated by itself.
+tiktoken compiles `pat_str` with the Rust crate fancy-regex 0.19, which parses the pattern itself (parse.rs), hands
+classes on to regex-syntax 0.8 (ast/parse.rs, hir/translate.rs) and matches like any backtracking engine. Where this
+dialect and the one of `regex_syntax` read the same text differently: `^` and `$` are the ends of the text unless
+`(?m)`, `(?s)` is dotall, `{n,m}+` is possessive, a bare `(?i)` holds until the enclosing `(?...:` ends (a capturing
+group does not end it), case folding is one to one, classes know `--` and `~~` beside `&&`, `\\h` is a hexadecimal
+digit, `\\w` includes the joiners, and a class inside a class is folded and negated by itself.
 
 What the crates reject raises ValueError, as tiktoken does; what they accept and this package does not (back references,
 recursion, conditions, absent groups, control verbs, `\\K`, `\\G`) raises UnsupportedTokenizerError, a ValueError too.
@@ -68,10 +68,51 @@ ASCII_CLASSES: dict[str, Ranges] = {
 
 # General categories by their short names: the values of `\p{gc=...}`.
 CATEGORIES = frozenset(
-    "c cc cf cn co cs l lc ll lm lo lt lu m mc me mn n nd nl no p pc pd pe pf pi po ps s sc sk sm so z zl zp zs".split()
+    [
+        "c",
+        "cc",
+        "cf",
+        "cn",
+        "co",
+        "cs",
+        "l",
+        "lc",
+        "ll",
+        "lm",
+        "lo",
+        "lt",
+        "lu",
+        "m",
+        "mc",
+        "me",
+        "mn",
+        "n",
+        "nd",
+        "nl",
+        "no",
+        "p",
+        "pc",
+        "pd",
+        "pe",
+        "pf",
+        "pi",
+        "po",
+        "ps",
+        "s",
+        "sc",
+        "sk",
+        "sm",
+        "so",
+        "z",
+        "zl",
+        "zp",
+        "zs",
+    ]
 )
 # Names of properties that Oniguruma's table has and the Rust crates do not, or not with this meaning.
-NOT_HERE = frozenset(["xdigit", "incb", "newline", "posixpunct", "unknown", "zzzz", "surrogate", "graph", "print", "word"])
+NOT_HERE = frozenset(
+    ["xdigit", "incb", "newline", "posixpunct", "unknown", "zzzz", "surrogate", "graph", "print", "word"]
+)
 
 
 def parse(pattern: str) -> Node:
@@ -549,7 +590,8 @@ class _Parser:
         self.skip_ignored()
         look: tuple[bool, bool] | None = None
         atomic = False
-        for mark, kind in (("?=", (True, False)), ("?!", (True, True)), ("?<=", (False, False)), ("?<!", (False, True))):
+        looks = (("?=", (True, False)), ("?!", (True, True)), ("?<=", (False, False)), ("?<!", (False, True)))
+        for mark, kind in looks:
             if self.accept(mark):
                 look = kind
                 break

@@ -124,8 +124,17 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
     """Room for `tokens` more tokens of output; 0, or SCAN_NO_MEMORY."""
     cdef int64_t capacity
     cdef void *p
-    if w.id_capacity == 0 and w.expected > tokens:
-        tokens = w.expected
+    if w.n_ids == 0 and w.n_ids + tokens + 8 > w.id_capacity:
+        # Nothing to keep: no copy of what a smaller call has left.
+        if w.expected > tokens:
+            tokens = w.expected
+        free(w.ids)
+        free(w.spans)
+        free(w.words)
+        w.ids = NULL
+        w.spans = NULL
+        w.words = NULL
+        w.id_capacity = 0
     if w.n_ids + tokens + 8 > w.id_capacity or (w.want_spans and w.spans == NULL) or (w.want_words and w.words == NULL):
         capacity = w.id_capacity
         if w.n_ids + tokens + 8 > capacity:

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from hftok import __version__
 from hftok.cli import bench, demo, encode, inspect, parity
@@ -20,6 +21,21 @@ __all__ = ["main"]
 COMMANDS = (demo, encode, inspect, parity, bench)
 
 
+class _Command(argparse.ArgumentParser):
+    """The parser of one command: options may stand between the other arguments, too."""
+
+    _inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._inside:
+            return super().parse_known_args(args, namespace)
+        self._inside = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._inside = False
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hftok",
@@ -27,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="TOKENIZER is the path of a tokenizer.json, of a folder or of a vocab.txt, a Hub id, or `demo`.",
     )
     parser.add_argument("--version", action="version", version=f"hftok {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Command)
     for module in COMMANDS:
         name = module.__name__.rpartition(".")[2]
         command = commands.add_parser(name, help=module.HELP, description=module.HELP + ".", epilog=module.EPILOG)

@@ -1,12 +1,13 @@
 """From a Tokenizer to a tiktoken Encoding.
 
-An Encoding merges by ranks: any two neighbours whose concatenation is a token, the lowest rank first, and a piece that is a
-token stays whole. A Tokenizer merges by a list of pairs. Both give the same tokens on every text if
+An Encoding merges by ranks: any two neighbours whose concatenation is a token, the lowest rank first, and a piece that
+is a token stays whole. A Tokenizer merges by a list of pairs. Both give the same tokens on every text if
 
 * the list is in the order of the numbers of what its lines make (so a number can serve as rank), and
-* cutting each token into bytes and merging them back with the lines before its own leaves exactly two parts, and the list
-  has that pair. Then no other pair that makes the token ever stands in a text when its turn comes: whatever lies inside
-  the token's bytes was merged there as it is when they stand alone, and nothing that reaches across their ends was.
+* cutting each token into bytes and merging them back with the lines before its own leaves exactly two parts, and the
+  list has that pair. Then no other pair that makes the token ever stands in a text when its turn comes: whatever lies
+  inside the token's bytes was merged there as it is when they stand alone, and nothing that reaches across their ends
+  was.
 
 A token that no merges lead to comes out of an Encoding as a whole piece; so it does here with `ignore_merges`, which is
 asked for in that case. Whatever else an Encoding cannot say is refused.
@@ -23,6 +24,7 @@ from hftok._core import code_points, regex_program, regex_syntax, rust_regex
 from hftok._core.code_points import Ranges
 from hftok._core.models.ranks import RankTable
 from hftok._core.regex_tree import Alternatives, Empty, Node, Repeat, Sequence, Set
+from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.models import BPE
 from hftok.pre_tokenizers import ByteLevel
@@ -42,7 +44,7 @@ def as_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Encoding:
     model = tokenizer.model
     if not isinstance(model, BPE):
         _refuse(type(model).__name__, "only byte-level BPE has ranks")
-    if tokenizer.normalizer is not None:
+    if _form(tokenizer.normalizer) not in (None, {"type": "Sequence", "normalizers": []}):
         _refuse(type(tokenizer.normalizer).__name__, "an Encoding does not normalize")
     pattern = _pattern(_form(tokenizer.pre_tokenizer))
     _check_pattern(pattern)
@@ -50,14 +52,38 @@ def as_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Encoding:
     special = {}
     for number, token in added.items():
         if token.lstrip or token.rstrip or token.single_word:
-            _refuse("AddedToken", f"{token.content!r} takes or looks at what stands beside it; special tokens here do not")
+            _refuse("AddedToken", f"{token.content!r} depends on what stands beside it; special tokens here do not")
         special[token.content] = number
-    ranks = _ranks(model, special)
-    return Encoding(name or "tokenizer", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
+    _check_passes(list(added.values()))
+    encoding = Encoding.__new__(Encoding)
+    encoding.__setstate__(
+        (
+            {
+                "name": name or "tokenizer",
+                "pat_str": pattern,
+                "mergeable_ranks": _ranks(model, special),
+                "special_tokens": special,
+            },
+            True,
+        )
+    )
+    return encoding
 
 
 def _refuse(component: str, why: str) -> NoReturn:
     raise UnsupportedTokenizerError(f"{why}, so this tokenizer cannot be given as a tiktoken Encoding", component)
+
+
+def _check_passes(added: list[AddedToken]) -> None:
+    """A Tokenizer seeks added tokens in two passes, those that are `normalized` in what the first one left. A single
+    pass finds the same ones unless a token of the second pass may begin first and reach into one of the first."""
+    first = [token.content for token in added if not token.normalized]
+    for late in (token.content for token in added if token.normalized):
+        for early in first:
+            if late.startswith(early) or any(
+                early.startswith(late[at:]) or late[at:].startswith(early) for at in range(1, len(late))
+            ):
+                _refuse("AddedToken", f"{late!r} is normalized, {early!r} is not, and where they overlap that decides")
 
 
 def _form(component: Any) -> Any:
@@ -89,7 +115,9 @@ def _pattern(form: Any) -> str:
         if split["behavior"] == "Isolated" and not _covers(rust_regex.parse(pattern)):
             _refuse("Split", "text that the pattern does not match is a piece too, and an Encoding would drop it")
         return pattern
-    _refuse("Split", f"its behavior is {split['behavior']}{' inverted' * split['invert']}, and the pieces must be matches")
+    _refuse(
+        "Split", f"its behavior is {split['behavior']}{' inverted' * split['invert']}, and the pieces must be matches"
+    )
 
 
 def _check_pattern(pattern: str) -> None:
@@ -111,7 +139,7 @@ def _sure_starts(branch: Node) -> Ranges:
     items = branch.items if isinstance(branch, Sequence) else (branch,)
     needed: Ranges | None = None
     for item in items:
-        if isinstance(item, Repeat) and item.low == 0 or isinstance(item, Empty):
+        if (isinstance(item, Repeat) and item.low == 0) or isinstance(item, Empty):
             continue
         single = item.body if isinstance(item, Repeat) and item.low == 1 else item
         if needed is not None or not isinstance(single, Set):
@@ -143,7 +171,7 @@ def _ranks(model: BPE, special: dict[str, int]) -> dict[bytes, int]:
         _refuse("BPE", "there is an empty token")
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        _refuse("BPE", f"{len(missing)} bytes are no tokens, the first of them {missing[0]}, and text with them is dropped")
+        _refuse("BPE", f"{len(missing)} bytes are no tokens (the first is {missing[0]}), and text with them is dropped")
     if len(set(ranks.values())) != len(ranks):
         _refuse("BPE", "two tokens have the same number")
     _check_merges(ranks, np.asarray(fields["merges"].rows), bool(model.ignore_merges))

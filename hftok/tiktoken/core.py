@@ -27,10 +27,15 @@ class Encoding(RankEncoding):
         TypeError, OverflowError: keys or numbers of the wrong kind.
         AssertionError: the counts are not what `explicit_n_vocab` says.
 
-    >>> enc = Encoding("bytes", pat_str=r"\\S+|\\s", mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={})
+    >>> ranks = {bytes([i]): i for i in range(256)}
+    >>> enc = Encoding("bytes", pat_str=r"\\S+|\\s", mergeable_ranks=ranks, special_tokens={})
     >>> enc.encode("hi"), enc.n_vocab
     ([104, 105], 256)
     """
+
+    # Of special tokens that begin at the same place the longest is found, as a Tokenizer does; tiktoken takes the first
+    # of a hash table. Set for what comes out of `Tokenizer.as_tiktoken`.
+    _longest_first = False
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class Encoding(RankEncoding):
                     f"{self.max_token_value}"
                 )
         self._special_token_values = set(special_tokens.values())
-        self._set_up(mergeable_ranks, special_tokens, pat_str)
+        self._set_up(mergeable_ranks, special_tokens, pat_str, self._longest_first)
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -100,14 +105,15 @@ class Encoding(RankEncoding):
 
         if self is registry.ENCODINGS.get(self.name):
             return self.name  # a registered encoding travels as its name
-        return {
+        state = {
             "name": self.name,
             "pat_str": self._pat_str,
             "mergeable_ranks": self._mergeable_ranks,
             "special_tokens": self._special_tokens,
         }
+        return (state, True) if self._longest_first else state
 
-    def __setstate__(self, value: str | Mapping[str, Any]) -> None:
+    def __setstate__(self, value: str | Mapping[str, Any] | tuple[Mapping[str, Any], bool]) -> None:
         from hftok.tiktoken import registry
 
         if isinstance(value, str):
@@ -115,4 +121,6 @@ class Encoding(RankEncoding):
             self.__dict__ = other.__dict__
             self._share(other)
             return
+        if isinstance(value, tuple):
+            value, self._longest_first = value
         self.__init__(**value)  # type: ignore[misc]

@@ -171,5 +171,7 @@ def data_gym_to_mergeable_bpe_ranks(
     if clobber_one_byte_tokens:
         ranks |= {token: number for token, number in encoder.items() if len(token) == 1}
     if ranks != encoder:
-        raise AssertionError(f"the numbers in {encoder_json_file} are not those that the merges in {vocab_bpe_file} give")
+        raise AssertionError(
+            f"the numbers in {encoder_json_file} are not those that the merges in {vocab_bpe_file} give"
+        )
     return ranks

@@ -1,7 +1,7 @@
 """Encodings by name: OpenAI's, and those of plugins.
 
-A plugin is a module in the namespace package `tiktoken_ext` with a dict ENCODING_CONSTRUCTORS: name -> function that gives
-the arguments of `Encoding`. Plugins written for tiktoken work here; its own `openai_public` is not asked.
+A plugin is a module in the namespace package `tiktoken_ext` with a dict ENCODING_CONSTRUCTORS: name -> function that
+gives the arguments of `Encoding`. Plugins written for tiktoken work here; its own `openai_public` is not asked.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _constructors() -> dict[str, Constructor]:
 def get_encoding(encoding_name: str) -> Encoding:
     """The encoding of that name, made when it is first asked for and kept.
 
-    OpenAI's encodings are read from tiktoken's cache folder (TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR, or data-gym-cache in
-    the folder for temporary files) and downloaded where they are not there.
+    OpenAI's encodings are read from tiktoken's cache folder (TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR, or data-gym-cache
+    in the folder for temporary files) and downloaded where they are not there.
 
     Raises:
         ValueError: there is no such encoding, or a file is not what it should be.

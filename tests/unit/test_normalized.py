@@ -382,8 +382,10 @@ def test_use_of_itself_in_a_callback() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["code_points", "errors", "normalizers", "oniguruma_tables", "patterns", "pre_tokenizers", "pretokenized"]
-    + ["regex_syntax", "regex_tree"],
+    [
+        *("code_points", "errors", "normalizers", "oniguruma_tables", "patterns", "pre_tokenizers", "pretokenized"),
+        *("regex_syntax", "regex_tree"),
+    ],
 )
 def test_examples(module: str) -> None:
     result = doctest.testmod(importlib.import_module(f"hftok._core.{module}"), optionflags=doctest.ELLIPSIS)

@@ -5,7 +5,6 @@ import random
 import pytest
 import rustbpe
 import tokenizers as reference
-
 from hftok._core.scanners.pattern_words import _rules, is_known, pieces
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

@@ -38,13 +38,19 @@ cdef struct BPEScratch:
     int64_t text_capacity
     MergeScratch merge
 
+cdef enum:
+    MOST_LACKING = 32
+
 cdef class BPEModel(Model):
     cdef VocabMap map
     cdef MergeTable merge_table
     cdef CharIds chars
     cdef readonly object unk_token, continuing_subword_prefix, end_of_word_suffix
     cdef readonly bint fuse_unk, byte_fallback, ignore_merges
-    cdef readonly bint byte_level            # every ByteLevel character is a token: encode_bytes works
+    cdef readonly bint byte_level            # the ByteLevel character of every byte of valid text is a token, but for ...
+    cdef int n_lacking                       # ... these few; encode_bytes works for text without them
+    cdef uint8_t lacking[MOST_LACKING]
+    cdef uint8_t lacks[256]                  # bytes that have no token
     cdef bint has_dropout
     cdef float _dropout
     cdef bint sampling                       # dropout is set and not 0: no cache may keep an answer

@@ -300,14 +300,23 @@ cdef class BPEModel(Model):
             return 0
         for b in range(256):
             found = self.map.get(chr(BYTE_CHAR[b]))
-            if found is None:
-                return 0
-            self.byte_ids[b] = found
+            self.lacks[b] = found is None
+            if found is not None:
+                self.byte_ids[b] = found
+            elif b not in (0xC0, 0xC1) and b < 0xF5:
+                # Control characters, planes that hold next to nothing: such text is left to `symbols`.
+                if self.n_lacking == MOST_LACKING:
+                    return 0
+                self.lacking[self.n_lacking] = <uint8_t>b
+                self.n_lacking += 1
         self.byte_pairs = <uint32_t *>malloc(65536 * sizeof(uint32_t))
         if self.byte_pairs == NULL:
             raise MemoryError("out of memory while reading the vocabulary")
         for b in range(256):
             for c in range(256):
+                if self.lacks[b] or self.lacks[c]:
+                    self.byte_pairs[(b << 8) | c] = NO_RANK
+                    continue
                 self.byte_pairs[(b << 8) | c] = pair_rank(&self.merge_table.table, self.byte_ids[b], self.byte_ids[c])
         self.byte_level = True
         return 0
@@ -331,6 +340,38 @@ cdef class BPEModel(Model):
             if self.char_cuts is None:
                 self.char_cuts = SafeCuts(self.merge_table)
         return 0
+
+    def tokens_are_uncut(self):
+        """Whether no token of the vocabulary can be cut in itself by `byte_cuts`: then a model that looks for whole words in the
+        vocabulary finds none that was cut."""
+        cdef const VocabTable *v = &self.map.table
+        cdef int64_t i, k, n
+        cdef int length = 0
+        cdef uint32_t cp
+        cdef uint8_t *text
+        cdef bint uncut = True
+        if self.byte_cuts is None:
+            return False
+        text = <uint8_t *>malloc(<size_t>(v.longest + 1))
+        if text == NULL:
+            raise MemoryError("out of memory while looking through the vocabulary")
+        with nogil:
+            for i in range(v.size):
+                n = 0
+                k = v.offsets[i]
+                while k < v.offsets[i + 1]:
+                    cp = utf8_decode(v.text.data + k, &length)
+                    if cp >= 512 or CHAR_BYTE[cp] < 0:
+                        break
+                    text[n] = <uint8_t>CHAR_BYTE[cp]
+                    n += 1
+                    k += length
+                # A token with other characters is not found by any chunk.
+                if k == v.offsets[i + 1] and next_cut(&self.byte_cuts.table, text, 0, n) < n:
+                    uncut = False
+                    break
+        free(text)
+        return uncut
 
     def takes_part(self, str token not None):
         """Is the token the left or right part of some merge?"""
@@ -582,7 +623,7 @@ cdef class BPEModel(Model):
             return -2
         while i < size:
             cp = utf8_decode(text + i, &length)
-            if cp >= 512 or CHAR_BYTE[cp] < 0:
+            if cp >= 512 or CHAR_BYTE[cp] < 0 or self.lacks[CHAR_BYTE[cp]]:
                 return -1
             s.text[n] = <uint8_t>CHAR_BYTE[cp]
             n += 1
@@ -654,7 +695,7 @@ cdef class BPEModel(Model):
         cdef void *scratch
         cdef uint32_t *ids
         cdef int64_t *starts
-        if not self.byte_level:
+        if not self.byte_level or any(self.lacks[p[i]] for i in range(size)):
             raise ValueError("this vocabulary lacks some of the 256 ByteLevel characters; use tokenize_str")
         scratch = self.new_scratch()
         ids = <uint32_t *>malloc(<size_t>(size + 1) * sizeof(uint32_t))

@@ -12,7 +12,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, may_join
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, may_join
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
@@ -30,7 +30,7 @@ cdef enum:
     SLICE = 4096             # bytes from which on a place to cut is looked for
     FLUSH_TEXT = 8192        # bytes of chunk text that may pile up inside a document
     STEP = 256
-    CUT_FROM = 13            # bytes of a chunk from which on it is cut where it can be
+    CUT_FROM = 7             # bytes of a chunk from which on it is cut where it can be
     MARK = 0x2581            # what a space stands for in SentencePiece text, ...
     MARK_FIRST = 0xE2        # ... and its first and last byte
     MARK_LAST = 0x81
@@ -143,11 +143,13 @@ cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t
     return n
 
 
-cdef inline int64_t next_safe_cut(const RawRules *r, const uint8_t *text, int64_t at, int64_t end) noexcept nogil:
-    """The first place behind `at` where no merge joins the characters on its two sides, or end."""
+cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at, int64_t end, uint32_t *out) noexcept nogil:
+    """The places behind `at` where no merge joins the characters on its two sides; their number. One more may be written."""
     cdef const CutTable *t = <const CutTable *>r.cuts
+    cdef int64_t k = 0
     cdef int length
-    cdef uint32_t left, right
+    cdef uint32_t left, right, pair
+    cdef uint64_t h
     cdef uint8_t last, first
     left = utf8_decode(text + at, &length)
     last = text[at + length - 1]
@@ -156,26 +158,48 @@ cdef inline int64_t next_safe_cut(const RawRules *r, const uint8_t *text, int64_
         last = MARK_LAST
     at += length
     while at < end:
-        right = utf8_decode(text + at, &length)
         first = text[at]
+        if first >> 4 == 14 and left >= 128:
+            # The bulk of Chinese, Japanese and Korean: without branches, for there is no telling which way they go.
+            right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
+            pair = <uint32_t>last << 8 | first
+            h = cut_hash(left, right) & t.mask
+            out[k] = <uint32_t>at
+            k += ~(t.gate[pair >> 3] >> (pair & 7) | <uint32_t>(t.bits[h >> 6] >> (h & 63))) & 1
+            left = right
+            last = text[at + 2]
+            at += 3
+            continue
+        right = utf8_decode(text + at, &length)
         if r.marks and right == c' ':
             right = MARK
             first = MARK_FIRST
         if not may_join(t, left, last, right, first):
-            return at
+            out[k] = <uint32_t>at
+            k += 1
         left = right
         last = MARK_LAST if first == MARK_FIRST and right == MARK else text[at + length - 1]
         at += length
-    return end
+    return k
+
+
+cdef inline bint holds_high(const uint8_t *text, int64_t n) noexcept nogil:
+    """Whether a byte is not ASCII, in a chunk of 7 to 16; longer ones are not looked at."""
+    cdef uint64_t first, last
+    if n > 16:
+        return True
+    memcpy(&first, text, 8)
+    memcpy(&last, text + n - 8, 8)           # of seven bytes, one before them: at worst a look too many
+    return (first | last) & <uint64_t>0x8080808080808080 != 0
 
 
 cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
     """Cut the long ones of the n chunks from `first` on where that is safe. *total becomes their number."""
-    cdef const RawRules *r = w.rules
     cdef int64_t i, k = 0, m, at, stop
     cdef int error
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *out = w.ends + first      # collected here, copied back below
+    cdef bint marks = w.rules.marks
     if words:
         error = worker_join_room(w)
         if error:
@@ -184,19 +208,13 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
         at = starts[i]
         stop = starts[i + 1] if i + 1 < n else end
         out[k] = <uint32_t>at
+        m = 0
+        if stop - at >= CUT_FROM and (marks or holds_high(w.text + at, stop - at)):
+            m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
         if words:
             w.joined[first + k] = 0
-        k += 1
-        if stop - at < CUT_FROM:
-            continue
-        while True:
-            at = next_safe_cut(r, w.text, at, stop)
-            if at >= stop:
-                break
-            out[k] = <uint32_t>at
-            if words:
-                w.joined[first + k] = 1
-            k += 1
+            memset(w.joined + first + k + 1, 1, <size_t>m)
+        k += m + 1
     if words:
         w.joined[first + k] = 0
     memcpy(starts, out, <size_t>k * 4)

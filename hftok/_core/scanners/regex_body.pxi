@@ -16,6 +16,10 @@ from libc.string cimport memcmp, memcpy, memset
 include "families/classes.pxi"
 include "families/gpt2.pxi"
 include "families/cl100k.pxi"
+include "families/o200k.pxi"
+include "families/deepseek.pxi"
+include "families/bloom.pxi"
+include "families/falcon.pxi"
 
 # int64_t scan(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts)
 #
@@ -49,6 +53,13 @@ add("nanochat", scan_nanochat, next_nanochat)
 add("qwen2", scan_qwen2, next_qwen2)
 add("qwen3_5", scan_qwen3_5, next_qwen3_5)
 add("seed_coder", scan_seed_coder, next_seed_coder)
+add("o200k", scan_o200k, next_o200k)
+add("tekken", scan_tekken, next_tekken)
+add("kimi_k2", scan_kimi_k2, next_kimi_k2)
+add("deepseek_v3", scan_deepseek_v3, next_deepseek_v3)
+add("deepseek_coder", scan_deepseek_coder, next_deepseek_coder)
+add("bloom", scan_bloom, next_bloom)
+add("falcon", scan_falcon, next_falcon)
 
 
 cdef const Family *family_named(str name) except NULL:

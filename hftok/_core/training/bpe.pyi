@@ -39,6 +39,7 @@ def train_bpe(
     max_token_length: int | None = None,
     symbols: Literal["characters", "byte_level", "bytes"] = "characters",
     base_symbol_order: Iterable[str] | None = None,
+    after: NDArray[np.uint32] | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
     progress: Report | None = None,

@@ -21,7 +21,8 @@ from hftok._core.parallel import enabled, threads_for
 from hftok._core.training.affix_engine cimport AffixEngine, affix_free, affix_init, affix_load, affix_run
 from hftok._core.training.merge_engine cimport engine_run
 from hftok._core.training.merge_state cimport (
-    ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED, Engine, engine_free, engine_init, engine_load)
+    ENGINE_COLLISION, ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED, Engine, engine_free, engine_init, engine_load)
+from hftok._core.training.replay cimport replay
 from hftok._core.training.symbols cimport Symbols
 from hftok._core.training.token_strings cimport TokenStrings, strings_append
 from hftok._core.training.words cimport WordCounts
@@ -95,7 +96,7 @@ def thread_count(threads):
 
 def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), limit_alphabet=None, initial_alphabet=(),
               continuing_subword_prefix=None, end_of_word_suffix=None, max_token_length=None, symbols="characters",
-              base_symbol_order=None, threads=None, memory_limit=None, progress=None, tuning=None):
+              base_symbol_order=None, after=None, threads=None, memory_limit=None, progress=None, tuning=None):
     """Learn BPE merges from counted words.
 
     words                      WordCounts, or what its constructor takes
@@ -113,6 +114,8 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
                                bytes, ids 0 to 255, the vocabulary is bytes
     base_symbol_order          strings; symbols with affixes get their ids in this order, those not listed afterwards in the
                                order of their bytes
+    after                      uint32 array (merges, 3): left, right and made id of merges to make first, which the result
+                               begins with. The ids are those of special_tokens, which then hold the whole vocabulary
     threads                    at most so many; None: as many as this process may use, by TOKENIZERS_PARALLELISM and
                                OMP_NUM_THREADS too. The result is the same for any number
     memory_limit               bytes that the pair index may take, roughly, beside the text; less memory costs time
@@ -174,6 +177,10 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         status = 0
         used = np.array(table.used, dtype=np.int64)
         load_engine(&engine, table, used)
+        if after is not None and len(after):
+            if continuing_subword_prefix or end_of_word_suffix:
+                raise ValueError("a vocabulary with affixes cannot be gone on from")
+            replay_merges(&engine, after)
         while True:
             with nogil:
                 status = engine_run(&engine, SLICE)
@@ -182,6 +189,9 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
             clock.step("Compute merges", engine.merges, vocab_size)
         if status == ENGINE_NO_MEMORY:
             raise MemoryError("out of memory while training; a memory_limit makes the pair index smaller")
+        if status == ENGINE_COLLISION and after is not None:
+            raise ValueError("a merge would make a token that the vocabulary has already: it was not trained by merging pairs of "
+                             "its own tokens in this order, and cannot be gone on from")
         if status == ENGINE_DONE:
             clock.finish("Compute merges", engine.merges)
             return result(&engine.strings, engine.merge, engine.merges, characters,
@@ -233,6 +243,22 @@ cdef int load_engine(Engine *engine, Symbols table, used) except -1:
         status = engine_load(engine, &table.source, &ids[0] if ids.shape[0] else NULL, ids.shape[0])
     if status:
         raise MemoryError("out of memory while laying out the words")
+    return 0
+
+
+cdef int replay_merges(Engine *engine, after) except -1:
+    rows = np.ascontiguousarray(after, dtype=np.uint32)
+    cdef const uint32_t[:, ::1] merge = rows
+    cdef int64_t n = merge.shape[0]
+    cdef int status
+    if merge.shape[1] != 3 or rows.max() >= engine.strings.size:
+        raise ValueError("merges to go on from need three ids each, of the vocabulary")
+    if len(np.unique(rows[:, 0].astype(np.uint64) << np.uint64(32) | rows[:, 1])) < n:
+        raise ValueError("a pair is merged twice: this vocabulary cannot be gone on from")
+    with nogil:
+        status = replay(engine, &merge[0, 0], n)
+    if status:
+        raise MemoryError("out of memory while making the earlier merges")
     return 0
 
 

@@ -23,16 +23,18 @@ from hftok._core.scanners.pattern_words cimport (
 )
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 from hftok._core.training.tally cimport tally_add
+from hftok._core.training.words cimport WordCounts
 from hftok._core.unicode cimport UC_NUMERIC, uc_props, uc_stable
 from hftok._core.worker cimport (
     KNOWN, MATCH_NONE, SCAN_NO_MEMORY, Hit, Worker, is_separator, worker_begin, worker_free, worker_new, worker_reset, worker_room,
 )
 
 from hftok._core.char_tables import flatten, plan
-from hftok._core.engine import _kernels_of, _tier
+from hftok._core.engine import _scanner_module, _tier
 from hftok._core.normalizers import NormalizerProgram
 from hftok._core.pre_tokenizers import GPT2_PATTERN, PreTokenizerProgram
 from hftok._core.training.symbols import byte_level_characters
+from hftok._core.training.words import check
 
 cdef enum Digits:
     DIGITS_NONE = 0
@@ -80,6 +82,7 @@ cdef class Words:
     normalizer_spec, pre_tokenizer_spec  descriptions, or None
     raw, normalized                      added tokens to find in the text as it is, and in the normalized text: see AddedMatcher
     exact                                take no shortcut (for tests)
+    characters                           words are strings, even where they could be bytes
 
     symbols  what the words are, for train_bpe: "byte_level" where they are the bytes behind ByteLevel's characters, else "characters"
 
@@ -87,7 +90,8 @@ cdef class Words:
     'pattern'
     """
 
-    def __init__(self, normalizer_spec, pre_tokenizer_spec, list raw=[], list normalized=[], bint exact=False):
+    def __init__(self, normalizer_spec, pre_tokenizer_spec, list raw=[], list normalized=[], bint exact=False,
+                 bint characters=False):
         cdef list steps = flatten(pre_tokenizer_spec)
         self.model = WordLevelModel({})
         self.pipeline = Pipeline(
@@ -97,7 +101,7 @@ cdef class Words:
             AddedMatcher(raw), AddedMatcher(normalized))
         memset(&self.plan, 0, sizeof(Plan))
         self.plan.pipeline = <void *>self.pipeline
-        self.plan.kernels = <const Kernels *><size_t>_kernels_of(_tier)
+        self.plan.kernels = <const Kernels *><size_t>_scanner_module("charclass", _tier).kernels()
         self.plan.normalizes = normalizer_spec is not None
         if raw:
             self.plan.raw = &self.pipeline.raw.m
@@ -105,7 +109,8 @@ cdef class Words:
             self.plan.normalized = &self.pipeline.normalized.m
         byte_level = len(steps) > 0 and steps[len(steps) - 1][0] == "ByteLevel"
         # The words of added tokens are their texts: they must be writable as bytes, too.
-        self.plan.to_bytes = byte_level and all(map(is_written, raw)) and all(map(is_written, normalized))
+        self.plan.to_bytes = (byte_level and not characters and all(map(is_written, raw))
+                              and all(map(is_written, normalized)))
         self.plan.to_characters = byte_level and not self.plan.to_bytes
         self.symbols = "byte_level" if self.plan.to_bytes else "characters"
         self.plan.way = WAY_EXACT if exact or self.pipeline.needs_gil else self.choose(normalizer_spec, steps)
@@ -148,6 +153,8 @@ cdef class Words:
             return WAY_WHOLE
         if names == ["Metaspace"]:
             _, replacement, scheme, self.plan.mark_splits = steps[0]
+            if scheme == "first" and self.plan.normalizes and not self.plan.stable:
+                return WAY_EXACT     # which is for texts whose first character is still there
             self.mark = replacement.encode("utf-8")
             self.plan.mark = self.mark
             self.plan.mark_size = len(self.mark)
@@ -252,6 +259,39 @@ cdef int add_as_bytes(Lane *lane, const uint8_t *word, int64_t n) noexcept nogil
         k += 1
     tally_add(lane.tally, lane.word, k, lane.word + lane.word_size)
     return 0
+
+
+def as_characters(WordCounts words not None):
+    """Word counts of bytes as those of the characters that ByteLevel writes for them.
+
+    >>> from hftok._core.training.words import WordCounts
+    >>> as_characters(WordCounts({b" a": 2})).to_dict()
+    {'Ġa': 2}
+    """
+    cdef WordCounts made = WordCounts()
+    cdef int64_t i, j, k
+    cdef int64_t size = 0
+    cdef uint8_t b
+    cdef int failed
+    with nogil:
+        for j in range(words.offset[words.size]):
+            size += CHARACTER_SIZE[words.text[j]]
+        failed = made.reserve_exactly(words.size, size)
+        if not failed:
+            k = 0
+            for i in range(words.size):
+                for j in range(words.offset[i], words.offset[i + 1]):
+                    b = words.text[j]
+                    made.text[k] = CHARACTER[2 * b]
+                    k += 1
+                    if CHARACTER_SIZE[b] > 1:
+                        made.text[k] = CHARACTER[2 * b + 1]
+                        k += 1
+                made.offset[i + 1] = k
+                made.count[i] = words.count[i]
+            made.size = words.size
+    check(failed)
+    return made
 
 
 # ---------------------------------------------------------------------- the exact path

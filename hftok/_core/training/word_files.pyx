@@ -8,6 +8,7 @@ everything. SpillingWordCounts does the same with files of its own when its tabl
 The reference has nothing like it; its counts live in memory only. Layout, little-endian:
 
     8 bytes            the name of the format, HFTOKWC1
+    4 bytes, n bytes   n, and a label: whatever the writer wants to be known about the words
     per word           shared bytes, further bytes (both LEB128), the further bytes, count (LEB128)
     8 + 8 + 4 bytes    words, bytes of all words, CRC-32 of the records
 """
@@ -28,6 +29,7 @@ from hftok._core.training.words import check
 MAGIC = b"HFTOKWC1"
 cdef int64_t BLOCK = 1 << 20
 TRAILER = struct.Struct("<QQI")
+LABEL_SIZE = struct.Struct("<I")
 
 
 cdef class Writer:
@@ -39,11 +41,11 @@ cdef class Writer:
     cdef uint64_t words, size
     cdef unsigned int checksum
 
-    def __init__(self, path):
+    def __init__(self, path, bytes label=b""):
         self.path = os.fspath(path)
         self.temporary = f"{self.path}.{secrets.token_hex(8)}.tmp"
         self.file = open(self.temporary, "xb")
-        self.file.write(MAGIC)
+        self.file.write(MAGIC + LABEL_SIZE.pack(len(label)) + label)
         self.buffer = bytearray()
 
     def __dealloc__(self):
@@ -106,6 +108,7 @@ cdef class Reader:
     cdef int64_t size, capacity
     cdef uint64_t count
     cdef readonly uint64_t words, text_size
+    cdef readonly bytes label
     cdef uint64_t read_words, read_size
     cdef unsigned int checksum, expected
 
@@ -115,12 +118,18 @@ cdef class Reader:
         self.block = b""
         try:
             length = os.fstat(self.file.fileno()).st_size
-            if length < len(MAGIC) + TRAILER.size or self.file.read(len(MAGIC)) != MAGIC:
+            start = len(MAGIC) + LABEL_SIZE.size
+            if length < start + TRAILER.size or self.file.read(len(MAGIC)) != MAGIC:
                 raise ValueError(f"{self.path!r} is not a file of word counts")
+            size, = LABEL_SIZE.unpack(self.file.read(LABEL_SIZE.size))
+            start += size
+            if length < start + TRAILER.size:
+                raise self.damaged()
+            self.label = self.file.read(size)
             self.file.seek(length - TRAILER.size)
             self.words, self.text_size, self.expected = TRAILER.unpack(self.file.read(TRAILER.size))
-            self.left = length - len(MAGIC) - TRAILER.size
-            self.file.seek(len(MAGIC))
+            self.left = length - start - TRAILER.size
+            self.file.seek(start)
         except BaseException:
             self.file.close()
             raise
@@ -207,8 +216,8 @@ cdef inline int order_of(Reader a, Reader b) noexcept:
     return order if order else (a.size > b.size) - (a.size < b.size)
 
 
-def save_word_counts(WordCounts words not None, path):
-    """Write word counts to a file. Raises OSError; the file is there whole or as it was before."""
+def save_word_counts(WordCounts words not None, path, bytes label=b""):
+    """Write word counts to a file, with a label that `read_label` gives back. Raises OSError; the file is there whole or as it was before."""
     cdef int64_t i, k
     cdef int64_t n = words.size
     cdef int64_t *order = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
@@ -221,7 +230,7 @@ def save_word_counts(WordCounts words not None, path):
                 failed = byte_order(words, order)
         if failed:
             raise MemoryError("out of memory while sorting words")
-        writer = Writer(path)
+        writer = Writer(path, label)
         try:
             for k in range(n):
                 i = order[k]
@@ -233,6 +242,13 @@ def save_word_counts(WordCounts words not None, path):
             raise
     finally:
         free(order)
+
+
+def read_label(path):
+    """The label of a file of word counts. Raises as load_word_counts does."""
+    cdef Reader reader = Reader(path)
+    reader.close()
+    return reader.label
 
 
 def load_word_counts(path, min_count=1):
@@ -252,8 +268,8 @@ def load_word_counts(path, min_count=1):
     return words
 
 
-def merge_word_counts(paths, path):
-    """Merge files of word counts into one, in memory for a block of each.
+def merge_word_counts(paths, path, bytes label=b""):
+    """Merge files of word counts into one, in memory for a block of each. Its label is `label`.
 
     Raises OSError, ValueError for a file that is something else or damaged, OverflowError where a count passes 2**64 - 1; `path`
     is then as it was. It may be one of `paths`.
@@ -264,7 +280,7 @@ def merge_word_counts(paths, path):
     cdef int64_t i, child, n
     cdef uint64_t count
     readers = []
-    writer = Writer(path)
+    writer = Writer(path, label)
     try:
         for name in paths:
             reader = Reader(name)
@@ -353,11 +369,16 @@ class SpillingWordCounts:
     def _path(self, number):
         return os.path.join(self._folder.name, f"{number}.words")
 
+    def spill(self, counts):
+        """Write counts that were made elsewhere to a file; they are part of what `finish` gives."""
+        if len(counts):
+            save_word_counts(counts, self._path(self.files))
+            self.files += 1
+
     def spill_if_large(self):
         """Write the counts to a file and start anew if they take more memory than the limit."""
         if len(self.counts) and self.counts.nbytes > self.memory_limit:
-            save_word_counts(self.counts, self._path(self.files))
-            self.files += 1
+            self.spill(self.counts)
             self.counts = WordCounts()
 
     def finish(self, min_count=1):

@@ -59,6 +59,7 @@ cdef enum:
     FLAG_ONIG_PUNCTUATION = 2   # \p{P}
     FLAG_EAST = 8           # [一-龥ࠀ-一가-퟿]
     FLAG_LISTED = 32        # [(\s|[.,!?…。，、।۔،])]
+    FLAG_NEWLINE = 64       # [\r\n]
 
     MAX_LEAVES = 768
     PAGES = 0x110000 >> 6
@@ -120,6 +121,8 @@ cdef inline uint32_t lists_flags(uint32_t cp) noexcept nogil:
     if (flags & FLAG_WHITE or cp == c'(' or cp == c'|' or cp == c')' or cp == c'.' or cp == c',' or cp == c'!' or cp == c'?'
             or cp == 0x060C or cp == 0x06D4 or cp == 0x0964 or cp == 0x2026 or cp == 0x3001 or cp == 0x3002 or cp == 0xFF0C):
         flags |= FLAG_LISTED
+    if cp == c'\n' or cp == c'\r':
+        flags |= FLAG_NEWLINE
     return flags
 
 
@@ -291,6 +294,8 @@ cdef enum:
     BY_DIGITS = 1           # behind Digits: numeric characters are FLAG_END
     BY_NUMBERS_CJK = 2      # behind the first two splits of DeepSeek V3: numbers and CJK are FLAG_END
     BY_PUNCTUATION = 3      # behind Punctuation: it is FLAG_END
+    BY_SPLITS = 4           # no FLAG_END
+    BY_CJK = 5              # in a piece that the second split of DeepSeek V3 makes: all but CJK is FLAG_END
     FLAG_END = 256
 
 
@@ -299,6 +304,10 @@ cdef inline uint32_t class_at(int by, const uint8_t *p, int *length) noexcept no
     if by == BY_WORDS:
         return words_flags(cp)
     flags = splits_flags(cp)
+    if by == BY_SPLITS:
+        return flags
+    if by == BY_CJK:
+        return flags if flags & FLAG_CJK and not flags & FLAG_NUMBER else FLAG_END
     if flags & (FLAG_NUMERIC if by == BY_DIGITS else FLAG_NUMBER | FLAG_CJK if by == BY_NUMBERS_CJK else FLAG_PUNCTUATION):
         return FLAG_END
     return flags

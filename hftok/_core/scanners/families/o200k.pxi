@@ -14,7 +14,8 @@
 # follow. A mark is in the set of others as well: one behind others is of a word only if a single other character is before it
 # that could begin one (`single`), else it is one of them.
 #
-# Otherwise as cl100k. Left to the plain form: Han characters that are no letters, marks behind a slash that went with newlines.
+# Otherwise as cl100k. Left to the plain form: Han characters that are no letters, marks behind
+# a slash that went with newlines, and behind the character after one.
 
 cdef enum:
     O200K_CONTRACTIONS = 1
@@ -90,7 +91,7 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
     cdef int64_t i = 0, k = 0, count
     cdef int n, e, length
     cdef uint64_t word, upper, lower, caseless, mark, han, number, white, other, space, newline, slash, blank, quote
-    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin, hard, closed, some, bit
+    cdef uint64_t absorbed, blank_starts, white_starts, single, before, begin, hard, closed, some, bit, behind
     # The character before the block; all 0 where a chunk is known to begin. after_closed: it is caseless, and behind it in
     # its word is a lower; after_open: it is caseless, and there is none.
     cdef uint64_t after_word = 0, after_lower = 0, after_closed = 0, after_open = 0
@@ -145,7 +146,8 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
         else:
             absorbed = absorb(absorbed, newline | slash)
             other &= ~absorbed
-            hard |= mark & (absorbed & slash) << 1
+            bit = (absorbed & slash) << 1
+            hard |= mark & (bit | ht_paint(bit, b.continuation) << 1)
         blank = white & ~newline
         white_starts = white & ~absorbed & (~(white << 1) | absorbed << 1)
         blank_starts = blank & ~(blank << 1)
@@ -167,12 +169,11 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
             while HT_UNLIKELY(some != 0):
                 bit = some & (0 - some)
                 some ^= bit
-                before = bit
-                bit = ht_after(bit, upper)
-                if size - i > 64 and (bit == 0 or bit & b.unfinished):
-                    n = least(n, ht_ctz64(before))      # the end of the uppers is not in sight
-                elif not bit & (caseless | lower):
-                    begin |= before
+                behind = ht_after(bit, upper)
+                if size - i > 64 and (behind == 0 or behind & b.unfinished):
+                    n = least(n, ht_ctz64(bit))         # the end of the uppers is not in sight
+                elif not behind & (caseless | lower):
+                    begin |= bit
 
         if HT_UNLIKELY(hard != 0):
             n = least(n, ht_ctz64(hard))

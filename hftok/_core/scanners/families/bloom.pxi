@@ -1,0 +1,44 @@
+# bloom: the pattern " ?[^(\\s|[.,!?…。，、।۔،])]+" (Split, pre_tokenizers/split.rs, isolated). To Oniguruma the brackets within are
+# a class in a class: what is not matched are white space, ( ) | and the marks listed (`listed`). A run of these is a chunk, but
+# for a U+0020 at its end if something else follows, which it goes with.
+#
+# Masks: an end of a block before a U+0020 is all that is needed.
+
+cdef int64_t next_bloom(const uint8_t *text, int64_t size, int64_t pos) noexcept nogil:
+    cdef int length
+    cdef int64_t at = pos
+    cdef bint space = False
+    while at < size and lists_flags(utf8_decode(text + at, &length)) & FLAG_LISTED:
+        space = text[at] == c' '
+        at += length
+    if at == size:
+        return size
+    if at > pos + 1 or (at > pos and not space):
+        return at - 1 if space else at
+    while at < size and not lists_flags(utf8_decode(text + at, &length)) & FLAG_LISTED:
+        at += length
+    return at
+
+
+cdef int64_t scan_bloom(const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
+    cdef int64_t i = 0, k = 0
+    cdef int n
+    cdef uint64_t listed, word, space, begin
+    # The character before the block; none at the beginning.
+    cdef uint64_t after_listed = 0, after_word = 0
+    cdef Block b
+    while i < size:
+        b = load_block(&lists, text + i, size - i)
+        listed = b.flag32
+        word = b.live & ~(listed | b.unfinished)
+        space = ht_equal(text + i, c' ') & b.live
+        n = <int>(size - i)
+        if size - i > 64:
+            n = ht_trailing(b.unfinished)
+            n -= <int>(space >> (n - 1) & 1)
+        begin = (listed & ~(listed << 1 | after_listed)) | (word & ~((word | space) << 1 | after_word)) | (space & word >> 1)
+        k += ht_starts(begin & ht_low_bits(n), base + <uint32_t>i, starts + k)
+        i += n
+        after_listed = listed >> (n - 1) & 1
+        after_word = word >> (n - 1) & 1
+    return k
