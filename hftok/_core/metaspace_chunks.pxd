@@ -30,7 +30,9 @@ cdef class MarkedWords:
     cdef bint strip_left
     cdef bint strip_right
     cdef bint has_map                        # Precompiled, ...
-    cdef bint joins_lines                    # ... which takes CR LF together
+    cdef bint drops_before_map               # ... behind stages that may remove characters
+    cdef bint joins_lines                    # CR LF is one character to it
+    cdef bint keeps_blanks                   # some white space becomes part of a chunk
     cdef bint cuts_units                     # huge documents may be cut between words
     cdef Bytes tokens                        # bytes that begin added tokens
     cdef Bytes takers                        # ... that take the white space on their left

@@ -33,7 +33,7 @@ from hftok._core.precompiled cimport Charsmap
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len, utf8_prev
 from hftok._core.unicode cimport UC_GB_PREPEND, UC_WHITESPACE, uc_ccc, uc_grapheme_class, uc_props
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_SEPARATOR, DEPENDS_BEFORE, MATCH_TOKEN, SCAN_NO_MEMORY, SPACED_ALL, SPACED_LAST, SPACED_NOT, CharEntry, Hit,
+    ACT_DROP, ACT_ESCAPE, ACT_SEPARATOR, DEPENDS_BEFORE, DEPENDS_NEXT, MATCH_TOKEN, SCAN_NO_MEMORY, SPACED_ALL, SPACED_LAST, SPACED_NOT, CharEntry, Hit,
     Worker, char_entry, is_separator, worker_direct, worker_room,
 )
 
@@ -185,10 +185,7 @@ cdef Bytes byte_set(flags):
 
 
 cdef class MarkedWords:
-    """The rules of one tokenizer. ValueError says why its pipeline cannot be scanned.
-
-    finish: the classifier's `finish_all` is implied; first_bytes, second_bytes: as CharClassifier takes them.
-    """
+    """The rules of one tokenizer, and its character table. ValueError says why the pipeline cannot be scanned."""
 
     def __init__(self, Pipeline pipeline not None, marks not None):
         cdef int i
@@ -211,6 +208,7 @@ cdef class MarkedWords:
         for stage in marks.stages:
             if stage[0] == "Precompiled":
                 self.has_map = True
+                self.drops_before_map = marks.stages[0] is not stage
                 check_map(Charsmap(stage[1]))
         first = bytes([i for i in range(256) if raw.m.first[i]])
         second = bytes([raw.m.second[i] for i in range(256)])
@@ -227,6 +225,9 @@ cdef class MarkedWords:
             raise ValueError("the normalizer has a rule for CR LF that is not one for each")
         scheme = "never" if self.first else marks.scheme
         self.pre_tokenizer = PreTokenizerProgram(("Sequence", (*marks.pre_tokenizers, ("Metaspace", marks.mark, scheme, True))))
+        # White space that an added token takes along on its left must not be part of a chunk.
+        blanks = [self.normalizer.normalize_str(chr(cp)) for cp in range(0x3001) if uc_props(cp) & UC_WHITESPACE]
+        self.keeps_blanks = bool(marks.spaced) or not all(self.classifier.removes(ord(c)) for blank in blanks for c in blank)
         self.tokens = byte_set([raw.m.first[i] for i in range(256)])
         takers = [0] * 256
         for i, pattern in enumerate(raw.patterns):
@@ -235,6 +236,10 @@ cdef class MarkedWords:
         self.takers = byte_set(takers)
         self.cuts_units = not raw.holds_blanks and not (raw.takes_blanks and marks.spaced) and (
             self.prepends or not (self.strip_left or self.strip_right))
+
+    def entry(self, int cp):
+        """(action, bytes) of a code point in the character table, for tests."""
+        return self.classifier.entry(cp)
 
     cdef bint settled(self, const uint8_t *text, int64_t at, int64_t size) noexcept nogil:
         """Whether a text's first character stays and is not changed by the next, so that nothing is removed in front. What
@@ -246,6 +251,8 @@ cdef class MarkedWords:
         e = char_entry(&self.classifier.t, utf8_decode(text + at, &length))
         if e == NULL or e.action == ACT_DROP or e.action == ACT_ESCAPE:
             return False
+        if e.depends & DEPENDS_NEXT and at + 1 < size and text[at + 1] == e.bytes[3]:
+            return False             # what replaces the pair has the place of its second character
         if at + length >= size:
             return True
         e = char_entry(&self.classifier.t, utf8_decode(text + at + length, &length))
@@ -256,7 +263,7 @@ cdef class MarkedWords:
         cdef Hit hit
         if match_token(&self.raw.m, text, size, at, 0, &hit) != MATCH_TOKEN:
             return True
-        if self.strip_left or self.strip_right or (self.classifier.t.spaced and hit.start < at):
+        if self.strip_left or self.strip_right or (self.keeps_blanks and hit.start < at):
             return False
         return not (spans and self.has_map) or self.settled(text, hit.end, size)
 
@@ -288,16 +295,16 @@ cdef class MarkedWords:
         if self.strip_left or self.strip_right or (spans and self.has_map):
             if not self.tokens_admit(&self.tokens, t, n, spans):
                 return False
-        elif self.classifier.t.spaced and not self.tokens_admit(&self.takers, t, n, spans):
+        elif self.keeps_blanks and not self.tokens_admit(&self.takers, t, n, spans):
             return False
         if self.joins_lines and (self.classifier.t.spaced == SPACED_ALL or (spans and self.classifier.t.spaced)):
             # Which of the two the space stands for, or how many there are, shows.
             i = 0
-            while i + 1 < n:
+            while i + 1 < n:         # the last one joins nothing
                 p = <const uint8_t *>memchr(t + i, 13, <size_t>(n - 1 - i))
                 if p == NULL:
                     break
-                if p[1] == 10:
+                if p[1] == 10 or self.drops_before_map:
                     return False
                 i = p - t + 1
         if self.strip_left and begins:
@@ -313,26 +320,24 @@ cdef class MarkedWords:
                 if not uc_props(utf8_decode(p, &length)) & UC_WHITESPACE:
                     break
                 n = p - t
-        if begins and ((self.first and not self.classifier.t.spaced) or (spans and self.has_map)) and not self.settled(t, 0, n):
+        if begins and (self.first or (spans and self.has_map)) and not self.settled(t, 0, n):
             return False
         text[0] = t
         size[0] = n
         return True
 
     cdef int mark_first(self, Worker *w, const uint8_t *text, int64_t size, uint32_t skipped) noexcept nogil:
-        """Metaspace "first": a mark for the document's first piece, unless it has one. The piece must begin at the document's
-        first byte; alone, Metaspace gets the whole text, which does so even if characters in front were removed."""
+        """Metaspace "first": a mark for the piece that begins at the document's first byte, unless it has one."""
         cdef int64_t k = w.first_chunk, start, n
         cdef const CharEntry *e
         cdef int length, error
-        if size == 0 or k >= w.n_starts:
+        if size == 0 or k >= w.n_starts or skipped:
             return 0
-        if not self.classifier.t.spaced:
-            e = char_entry(&self.classifier.t, utf8_decode(text, &length))
-            if e == NULL:
-                return SCAN_NO_MEMORY
-            if skipped or e.action == ACT_SEPARATOR:
-                return 0
+        e = char_entry(&self.classifier.t, utf8_decode(text, &length))
+        if e == NULL:
+            return SCAN_NO_MEMORY
+        if e.action == ACT_SEPARATOR:
+            return 0
         if w.n_starts > w.n_ends:
             w.ends[w.n_ends] = <uint32_t>w.used
             w.n_ends += 1
