@@ -124,7 +124,7 @@ def table():
     ],
 )
 def test_table(table, character, action, text):
-    """What each character does. "zhong" is too long for an entry; marks and spaces inside words are not for the table."""
+    """What each character does. "zhong" is too long for an entry; marks and inner spaces are for the exact path."""
     found, data = table.entry(ord(character))
     assert found == action
     if text is not None:
