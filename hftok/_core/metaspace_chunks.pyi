@@ -15,9 +15,7 @@ class Marks:
     pre_tokenizers: list[tuple[Any, ...]]
     def __init__(self, **values: Any) -> None: ...
 
-def plan_marks(
-    normalizer_spec: tuple[Any, ...] | None, pre_tokenizer_spec: tuple[Any, ...] | None
-) -> Marks | None: ...
+def plan_marks(normalizer_spec: tuple[Any, ...] | None, pre_tokenizer_spec: tuple[Any, ...] | None) -> Marks | None: ...
 
 class MarkedWords:
     marks: Marks
