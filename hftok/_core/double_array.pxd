@@ -18,6 +18,7 @@ cdef struct Trie:
     # A unit in four bytes, for walks: label, STEP_END, base. Child b of a node is at base ^ b if its label is b, because no two
     # nodes have one base. The root's is steps[0]. NULL in a trie of more than 2**23 units: their bases do not fit.
     uint32_t *steps
+    float *short_scores      # the scores, where all of them are floats of 32 bits (SentencePiece's are) and there are steps; or NULL
     int64_t size
     int64_t capacity
 

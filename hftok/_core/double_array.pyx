@@ -301,6 +301,7 @@ cdef int make_steps(Builder *b) noexcept nogil:
     cdef const Unit *u
     cdef int64_t i
     cdef uint32_t label
+    cdef bint short = True
     if t.size > <int64_t>1 << (32 - STEP_BASE):
         return 0
     t.steps = <uint32_t *>malloc(<size_t>t.size * sizeof(uint32_t))
@@ -319,6 +320,13 @@ cdef int make_steps(Builder *b) noexcept nogil:
         t.steps[i] = label | (u.base & ~<uint32_t>TRIE_END) << STEP_BASE
         if u.base & <uint32_t>TRIE_END:
             t.steps[i] |= STEP_END
+            short = short and -1e38 < t.scores[i] < 1e38 and <double><float>t.scores[i] == t.scores[i]
+    if short:
+        t.short_scores = <float *>malloc(<size_t>t.size * sizeof(float))
+        if t.short_scores == NULL:
+            return -1
+        for i in range(t.size):
+            t.short_scores[i] = <float>t.scores[i]
     return 0
 
 
@@ -359,4 +367,5 @@ cdef void trie_free(Trie *t) noexcept nogil:
     free(t.ids)
     free(t.scores)
     free(t.steps)
+    free(t.short_scores)
     memset(t, 0, sizeof(Trie))
