@@ -304,8 +304,9 @@ cdef class BPEModel(Model):
             if found is not None:
                 self.byte_ids[b] = found
             elif b not in (0xC0, 0xC1) and b < 0xF5:
-                # Control characters, planes that hold next to nothing: such text is left to `symbols`.
-                if self.n_lacking == MOST_LACKING:
+                # Control characters, planes that hold next to nothing: such text is left to `symbols`. (A vocabulary of
+                # characters, with tokens for bytes beside them, may hold many of these characters too, and is none of this.)
+                if self.n_lacking == MOST_LACKING or self.byte_fallback:
                     return 0
                 self.lacking[self.n_lacking] = <uint8_t>b
                 self.n_lacking += 1
