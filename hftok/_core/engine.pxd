@@ -5,7 +5,7 @@ from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport ChunkCache
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.exact cimport ExactState, Pipeline
-from hftok._core.metaspace_chunks cimport MarkedWords
+from hftok._core.metaspace_chunks cimport Bytes, MarkedWords
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.worker cimport Kernels, Worker
@@ -20,6 +20,7 @@ cdef enum:
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
     void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
+    Bytes check_bytes        # bytes that begin a token of `check`
     const void *check        # Matcher of the normalized added tokens without their separators, or NULL
     int keeps_nul
     int kind                 # CHUNK_*

@@ -25,7 +25,7 @@ from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
-from hftok._core.metaspace_chunks cimport MarkedWords
+from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
@@ -143,6 +143,7 @@ cdef class WorkerBox:
                 self.w.normalize = _normalize
             if e.check is not None:
                 self.context.check = &e.check.m
+                self.context.check_bytes = byte_set([e.check.m.first[i] for i in range(256)])
             self.w.context = &self.context
             self.w.miss = _miss
             self.w.match = match_token
@@ -631,7 +632,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
         error[0] = (<MarkedWords>c.marked).mark_first(w, text, size, skipped)
     if error[0]:
         return True
-    if c.check != NULL and _holds_normalized(w, error):
+    if c.check != NULL and _holds_normalized(w, used, error):
         w.n_starts = w.n_ends = w.first_chunk
         w.used = used
         w.n_directs = directs
@@ -740,8 +741,9 @@ cdef int _normalize(Worker *w, const uint8_t *text, int64_t size, int64_t at, in
     return SCAN_OK
 
 
-cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
-    """Whether an added token of the normalized pass may occur in the document just scanned. Its chunks are laid side by side,
+cdef bint _holds_normalized(Worker *w, int64_t used, int *error) noexcept nogil:
+    """Whether an added token of the normalized pass may occur in the document just scanned, from place `used` of the chunk text
+    on. Its chunks are laid side by side,
     which leaves out every separator, and searched for the tokens without their separators: no occurrence is missed, and one
     too many only costs time."""
     cdef Context *c = <Context *>w.context
@@ -750,6 +752,8 @@ cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
     cdef uint32_t at, end
     cdef uint8_t *p
     cdef Hit hit
+    if not holds_byte(&c.check_bytes, w.text + used, w.used - used):
+        return False
     if need > c.joined_size:
         p = <uint8_t *>realloc(c.joined, <size_t>need)
         if p == NULL:

@@ -15,6 +15,9 @@ cdef struct Bytes:
     uint8_t few[4]
     int n                        # -1: more than four
 
+cdef Bytes byte_set(flags)
+cdef bint holds_byte(const Bytes *bytes, const uint8_t *text, int64_t size) noexcept nogil
+
 cdef class MarkedWords:
     cdef readonly object marks               # Marks
     cdef CharClassifier classifier

@@ -184,6 +184,15 @@ cdef Bytes byte_set(flags):
     return b
 
 
+cdef bint holds_byte(const Bytes *bytes, const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether one of the bytes is in a text; True where they are too many to be looked for."""
+    cdef int k
+    for k in range(bytes.n):
+        if memchr(text, bytes.few[k], <size_t>size) != NULL:
+            return True
+    return bytes.n < 0
+
+
 cdef class MarkedWords:
     """The rules of one tokenizer, and its character table. ValueError says why the pipeline cannot be scanned."""
 
