@@ -14,6 +14,7 @@ cdef enum ClassRule:
     RULE_PUNCT_RUNS = 5
     RULE_DIGIT_ISOLATED = 6
     RULE_DIGIT_RUNS = 7
+    RULE_SPACE = 8           # spaces are dropped, other white space is not
 
 cdef enum:
     MAX_RULES = 8
@@ -26,6 +27,10 @@ cdef class CharClassifier:
     cdef bint composes
     cdef bint decomposes
     cdef bint finish_all
+    cdef uint32_t mark                           # the word mark, which chunks leave out; 0: none
+    cdef bint has_map                            # a stage looks up grapheme clusters (Precompiled) ...
+    cdef NormalizerProgram before_map            # ... behind these; None: it sees the raw text
+    cdef uint8_t doubles[128]                    # ASCII pairs that a stage replaces: the second of the first; 0: none
     cdef int rules[MAX_RULES]
     cdef int n_rules
     cdef int labels[3]                           # label of run class 1, 2, 3; -1 = not taken yet
@@ -34,6 +39,7 @@ cdef class CharClassifier:
     cdef void _assign(self, int label) noexcept nogil
     cdef int _label(self, int label) noexcept nogil
     cdef int classify(self, uint32_t cp) noexcept nogil
+    cdef bint joins(self, uint32_t cp) noexcept nogil
     cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil
     cdef CharEntry *make_page(self, uint32_t page) noexcept nogil
     cdef _make_ascii(self, bytes second_bytes)

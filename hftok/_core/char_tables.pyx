@@ -8,9 +8,16 @@ off the classes of what comes out. So the table holds no Unicode knowledge of it
 the kernels that define what is right.
 
 Where is one code point not the whole truth? Only in the Unicode normal forms: marks are reordered, and NFC composes with what
-went before. A code point that can take part in that as the second one (it begins with a non-starter behind NFD or NFKD and
+went before; and in a character map (Precompiled), which looks up whole grapheme clusters. A code point that can take part in that as the second one (it begins with a non-starter behind NFD or NFKD and
 survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. All
 others have the same effect in every context, since any interaction needs an escape as its second partner.
+
+Clusters: the map is asked for one as a whole only below six bytes (normalizers/precompiled.rs). So short a cluster is a
+character with an extending one behind it (Extend, SpacingMark or ZWJ; what else joins, Hangul, flags, emoji and conjuncts,
+is longer), CR LF, or a Prepend character with something behind it. `metaspace_chunks` refuses maps for which the last two
+matter. An extending character of two bytes is an escape, a longer one where a short character stands before it. One more thing reaches across characters, though only in
+offsets: what the map removes is booked on the character written before it, and where that was the last of several that one
+character became, it takes the removed one's place (`replace` there).
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -18,12 +25,15 @@ from libc.string cimport memcmp, memcpy, memset
 
 from hftok._core.exact cimport ExactState, state_free, state_init
 from hftok._core.models.model cimport Model
-from hftok._core.normalized cimport PreTokenized, Split, pt_reset
+from hftok._core.normalized cimport PT_PANIC, PreTokenized, Split, pt_reset
 from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.text cimport utf8_decode, utf8_encode
-from hftok._core.unicode cimport UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_props, uc_stable
+from hftok._core.unicode cimport (
+    UC_GB_CONJUNCT_EXTEND, UC_GB_EXTEND, UC_GB_LINKER, UC_GB_SPACING_MARK, UC_GB_ZWJ, UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE,
+    UC_WORD, uc_ccc, uc_grapheme_class, uc_props, uc_stable,
+)
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, DEPENDS_BEFORE, DEPENDS_GROWN, DEPENDS_NEXT, GROWS, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
     HT_SPECIAL, KNOWN, PAGES,
     CharEntry, CharTables,
 )
@@ -35,8 +45,9 @@ cdef enum:
     CLASS_REMOVED = -1
     CLASS_ISOLATED = -2      # otherwise a label >= 0
 
-_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Nmt"}
-_COMPOSING = {"NFC", "NFKC"}
+NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Nmt"}
+COMPOSING = {"NFC", "NFKC"}
+MAX_STAGE_RULES = MAX_RULES
 
 
 def flatten(spec):
@@ -52,7 +63,8 @@ def flatten(spec):
     return [spec]
 
 
-def _rule(stage):
+def rule_of(stage):
+    """The rule of a pre-tokenizer that cuts by character classes, or None."""
     kind = stage[0]
     if kind == "BertPreTokenizer":
         return RULE_BERT
@@ -79,12 +91,12 @@ def plan(normalizer_spec, pre_tokenizer_spec):
     for stage in stages:
         if stage[0] == "Replace" and stage[1] == "String" and len(stage[2]) == 1 and not uc_ccc(ord(stage[2])):
             continue
-        if stage[0] not in _NORMALIZERS:
+        if stage[0] not in NORMALIZERS:
             return None
-    composing = [i for i, stage in enumerate(stages) if stage[0] in _COMPOSING]
+    composing = [i for i, stage in enumerate(stages) if stage[0] in COMPOSING]
     if len(composing) > 1:
         return None
-    rules = [_rule(stage) for stage in flatten(pre_tokenizer_spec)]
+    rules = [rule_of(stage) for stage in flatten(pre_tokenizer_spec)]
     if None in rules or not rules or len(rules) > MAX_RULES:
         return None
     return stages, rules
@@ -100,7 +112,8 @@ cdef class CharClassifier:
     def __cinit__(self):
         memset(&self.t, 0, sizeof(CharTables))
 
-    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False):
+    def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False,
+                 marks=None):
         # first_bytes: bytes that begin a raw added token; second_bytes: 256 flags, bytes that may follow these
         # finish_all: no unfinished entries, so that chunk text is normalized text (searched for added tokens)
         self.finish_all = finish_all
@@ -108,7 +121,7 @@ cdef class CharClassifier:
         cdef int i
         cdef uint32_t cp
         self.full = NormalizerProgram(("Sequence", tuple(stages)))
-        composing = [i for i, stage in enumerate(stages) if stage[0] in _COMPOSING]
+        composing = [i for i, stage in enumerate(stages) if stage[0] in COMPOSING]
         self.composes = bool(composing)
         self.before_composing = NormalizerProgram(("Sequence", tuple(stages[:composing[0]]))) if composing else None
         self.decomposes = any(
@@ -123,6 +136,19 @@ cdef class CharClassifier:
             self.t.first[first_bytes[i]] = 1
             if first_bytes[i] >= 128:
                 self.t.high_first = 1
+        if marks is not None:
+            # What chunks of words with marks need (metaspace_chunks.Marks).
+            self.finish_all = True
+            self.mark = ord(marks.mark)
+            self.t.spaced = marks.spaced
+            for pair in marks.doubles:
+                self.doubles[ord(pair[0])] = ord(pair[1])
+            for i, stage in enumerate(stages):
+                if stage[0] == "Precompiled":
+                    self.has_map = True
+                    before = [s for s in stages[:i] if not (s[0] == "Replace" and s[2] in marks.doubles)]
+                    if before:
+                        self.before_map = NormalizerProgram(("Sequence", tuple(before)))
         self.t.make_page = _make_page
         self.t.context = <void *>self
         # Run classes are given out here and never later: ASCII first, then one of each kind that ASCII may lack. A label
@@ -166,6 +192,8 @@ cdef class CharClassifier:
             rule = self.rules[i]
             if rule <= RULE_WORDS and props & UC_WHITESPACE:
                 return CLASS_REMOVED
+            if rule == RULE_SPACE and cp == 32:
+                return CLASS_REMOVED
             if rule == RULE_PUNCT_REMOVED and props & UC_PUNCTUATION:
                 return CLASS_REMOVED
             if (rule == RULE_BERT or rule == RULE_PUNCT_ISOLATED) and props & UC_PUNCTUATION:
@@ -180,6 +208,13 @@ cdef class CharClassifier:
                 label = label * 2 + (1 if props & UC_NUMERIC else 0)
         return CLASS_ISOLATED if isolated else label
 
+    cdef bint joins(self, uint32_t cp) noexcept nogil:
+        """Whether a character extends the grapheme cluster before it."""
+        cdef int kind = uc_grapheme_class(cp)
+        return (
+            kind == UC_GB_EXTEND or kind == UC_GB_CONJUNCT_EXTEND or kind == UC_GB_LINKER or kind == UC_GB_SPACING_MARK or kind == UC_GB_ZWJ
+        )
+
     cdef int make_entry(self, ExactState *x, uint32_t cp, CharEntry *entry) noexcept nogil:
         """Fill the entry of one code point; 0, or the error of the exact path."""
         cdef PreTokenized *p = &x.pt
@@ -193,6 +228,25 @@ cdef class CharClassifier:
         cdef uint32_t c
         memset(entry, 0, sizeof(CharEntry))
         entry.action = ACT_ESCAPE
+        if self.has_map:
+            if self.before_map is None:
+                if self.joins(cp):
+                    if n_raw < 3:
+                        return 0
+                    entry.depends |= DEPENDS_BEFORE
+            else:
+                pt_reset(p, raw, n_raw)
+                s = p.splits[0]
+                self.before_map.run(p, &s)
+                if p.error:
+                    return p.error
+                if s.end > s.start:
+                    c = utf8_decode(p.text + s.start, &length)
+                    if self.joins(c) or (self.decomposes and uc_ccc(c)):
+                        return 0
+        if cp < 128 and self.doubles[cp]:
+            entry.depends |= DEPENDS_NEXT
+            entry.bytes[3] = self.doubles[cp]
         if self.composes:
             pt_reset(p, raw, n_raw)
             s = p.splits[0]
@@ -206,24 +260,34 @@ cdef class CharClassifier:
         pt_reset(p, raw, n_raw)
         s = p.splits[0]
         self.full.run(p, &s)
+        if p.error == PT_PANIC and self.has_map:
+            p.error = 0              # a broken map: the exact path says so where the character is met
+            return 0
         if p.error:
             return p.error
         size = <int>(s.end - s.start)
         if size == 0:
             entry.action = ACT_DROP
+            if self.has_map:
+                entry.depends = DEPENDS_GROWN
             return 0
         if size > 60:
             return 0
         c = utf8_decode(p.text + s.start, &length)
         if self.decomposes and uc_ccc(c):
             return 0
+        if length < size:
+            entry.depends |= GROWS
         memcpy(again, p.text + s.start, size)
         # Classes of what came out: separators around one chunk, or separators only; anything else is an escape.
         first = -1
         last = -1
         i = 0
         while i < size:
-            cls = self.classify(utf8_decode(again + i, &length))
+            c = utf8_decode(again + i, &length)
+            if c == self.mark and self.mark:
+                return 0
+            cls = self.classify(c)
             if cls == CLASS_REMOVED:
                 if first < 0:
                     before = 1
@@ -240,15 +304,16 @@ cdef class CharClassifier:
                 last = <int>i + length
             i += length
         if first < 0:
-            entry.action = ACT_SEPARATOR
+            if size == 1 or not self.t.spaced:
+                entry.action = ACT_SEPARATOR
             return 0
         if before != after:
             return 0
         if before or run == CLASS_ISOLATED:
-            if last - first > 4:
+            if last - first > 4 or self.t.spaced:
                 return 0
             entry.action = ACT_ISOLATE
-            if last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+            if not self.mark and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
                 x.pieces.size = 0
                 if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
                     id = x.pieces.data[0].id
@@ -262,6 +327,16 @@ cdef class CharClassifier:
             if run == 0:
                 return 0
             entry.action = <uint8_t>run
+        if self.mark:
+            # Chunk text is final here: only this table makes it.
+            if last - first > 4:
+                entry.action = ACT_ESCAPE
+                return 0
+            entry.size = <uint8_t>(last - first)
+            memcpy(entry.bytes, again + first, last - first)
+            if entry.depends & DEPENDS_NEXT and entry.size == 4:
+                entry.action = ACT_ESCAPE
+            return 0
         # Entries are final or finishable only if normalizing twice is normalizing once.
         pt_reset(p, again + first, last - first)
         s = p.splits[0]
@@ -318,16 +393,19 @@ cdef class CharClassifier:
             e = &page[i]
             cls = 0
             self.t.ascii.map[i] = <uint8_t>i
-            if e.action == ACT_SEPARATOR:
-                cls = 0
+            if e.depends & DEPENDS_NEXT:
+                cls = HT_FIRST      # looked at one by one where the next byte may be its second
+                self.t.ascii.any_first = 1
+            if e.action == ACT_SEPARATOR and (i == 32 or not self.t.spaced):
+                pass
             elif e.action == ACT_ISOLATE and e.size == 1:
-                cls = HT_ISOLATE
+                cls |= HT_ISOLATE
                 self.t.ascii.map[i] = e.bytes[0]
             elif ACT_RUN1 <= e.action <= 3 and e.size == 1:
-                cls = e.action
+                cls |= e.action
                 self.t.ascii.map[i] = e.bytes[0]
             else:
-                cls = HT_SPECIAL
+                cls |= HT_SPECIAL
             if self.t.first[i]:
                 cls |= HT_FIRST
                 self.t.ascii.any_first = 1
@@ -345,6 +423,10 @@ cdef class CharClassifier:
                     self.t.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
         self.t.ascii.high_second = any(second_bytes[128:])
         self.t.ascii.map_kind = 0 if identity else 1 if lower else 2
+        for i in range(128):
+            if self.doubles[i]:
+                self.t.ascii.cls[self.doubles[i]] |= HT_SECOND
+                self.t.ascii.columns[5][self.doubles[i] & 15] |= <uint8_t>(1 << (self.doubles[i] >> 4))
         self.keeps_nul = page[0].action != ACT_DROP and page[0].action != ACT_SEPARATOR
 
     def removes(self, uint32_t cp):

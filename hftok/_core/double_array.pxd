@@ -4,15 +4,21 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 cdef enum:
     TRIE_END = 0x80000000    # of Unit.base: a string ends here
     TRIE_FREE = 0xFFFFFFFF   # of Unit.check: no node
+    STEP_END = 0x100         # of Trie.steps: a string ends here
+    STEP_BASE = 9            # ... the bits above the label and STEP_END
 
 cdef struct Unit:
     uint32_t base            # child by byte b is at base ^ b; upper bit: TRIE_END
     uint32_t check           # the parent's index
-    double score             # of the string that ends here
 
 cdef struct Trie:
     Unit *units              # a multiple of 256; the root is unit 0
-    uint32_t *ids            # id of the string that ends at a unit
+    double *scores           # of the string that ends at a unit
+    uint32_t *ids            # its id
+    # A unit in four bytes, for walks: label, STEP_END, base. Child b of a node is at base ^ b if its label is b, because no two
+    # nodes have one base. The root's is steps[0]. NULL in a trie of more than 2**23 units: their bases do not fit.
+    uint32_t *steps
+    float *short_scores      # the scores, where all of them are floats of 32 bits (SentencePiece's are) and there are steps; or NULL
     int64_t size
     int64_t capacity
 

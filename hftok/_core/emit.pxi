@@ -48,8 +48,9 @@ cdef inline void emit_value(Worker *w, int64_t chunk, const Value *v, bint full)
             if count == 1:
                 emit_span(w, w.n_ids, w.index[s], w.index[e - 1] + 1)
             else:
+                # A first token of no bytes is a word mark, at the place of the first character.
                 c1 = s + ((v.meta >> META_CUT1) & 63)
-                emit_span(w, w.n_ids, w.index[s], w.index[c1 - 1] + 1)
+                emit_span(w, w.n_ids, w.index[s], w.index[c1 - (c1 > s)] + 1)
                 if count == 2:
                     emit_span(w, w.n_ids + 1, w.index[c1], w.index[e - 1] + 1)
                 else:

@@ -5,6 +5,7 @@ from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport ChunkCache
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.exact cimport ExactState, Pipeline
+from hftok._core.metaspace_chunks cimport Bytes, MarkedWords
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.worker cimport Kernels, Worker
@@ -14,12 +15,14 @@ cdef enum:
     CHUNK_TEXT = 0           # the pre-token
     CHUNK_BYTES = 1          # the bytes that ByteLevel characters stand for
     CHUNK_MARKS = 2          # the pre-token, its U+2581 written as spaces
+    CHUNK_WORDS = 3          # the pre-token without its word mark (metaspace_chunks)
 
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
     void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
     const ChunkCache *seeds  # chunks that are one token, read by all workers, or NULL
     int seeds_complete       # no other chunk of at most 16 bytes is one token by being in the vocabulary
+    Bytes check_bytes        # bytes that begin a token of `check`
     const void *check        # Matcher of the normalized added tokens without their separators, or NULL
     int keeps_nul
     int kind                 # CHUNK_*
@@ -28,7 +31,9 @@ cdef struct Context:
     uint32_t *ids            # CHUNK_BYTES: the tokens of one chunk
     int64_t *starts
     int64_t room
-    uint8_t *buffer_marks    # CHUNK_MARKS: a chunk with its marks
+    void *marked             # CHUNK_WORDS: MarkedWords (borrowed)
+    int64_t text_size        # ... size of the document being scanned
+    uint8_t *buffer_marks    # CHUNK_MARKS, CHUNK_WORDS: a chunk with its marks
     int64_t buffer_marks_size
     ExactState exact
     uint8_t *buffer
@@ -72,6 +77,7 @@ cdef struct Call:
 cdef class Engine:
     cdef readonly Pipeline pipeline
     cdef CharClassifier classifier           # None: no scanner for this pipeline
+    cdef MarkedWords marked                  # words with word marks: what the classifier's chunks leave out
     cdef RawScanner raw                      # the same for pipelines whose chunks are raw text
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators

@@ -25,6 +25,7 @@ from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
+from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
@@ -46,6 +47,7 @@ import os
 
 from hftok._core import cpu, parallel
 from hftok._core.char_tables import plan
+from hftok._core.metaspace_chunks import plan_marks
 from hftok._core.raw_rules import plan_raw
 
 include "emit.pxi"
@@ -131,6 +133,9 @@ cdef class WorkerBox:
             self.context.pipeline = <void *>e.pipeline
             if e.classifier is not None:
                 self.context.keeps_nul = e.classifier.keeps_nul
+            if e.marked is not None:
+                self.context.kind = CHUNK_WORDS
+                self.context.marked = <void *>e.marked
             if e.raw is not None:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
@@ -140,6 +145,7 @@ cdef class WorkerBox:
                 self.w.normalize = _normalize
             if e.check is not None:
                 self.context.check = &e.check.m
+                self.context.check_bytes = byte_set([e.check.m.first[i] for i in range(256)])
             self.w.context = &self.context
             self.w.miss = _miss
             self.w.match = match_token
@@ -186,19 +192,29 @@ cdef class Engine:
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast):
         """Set the scanner up, or say why there is none."""
         cdef Pipeline p = self.pipeline
+        cdef CharClassifier classifier
+        cdef MarkedWords marked = None
         if not fast:
             return "not wanted"
         planned = plan(normalizer_spec, pre_tokenizer_spec)
-        if planned is None:
+        marks = plan_marks(normalizer_spec, pre_tokenizer_spec) if planned is None else None
+        if planned is None and marks is None:
             return self._choose_raw(normalizer_spec, pre_tokenizer_spec)
         if not p.model.chunk_independent:
             return "the model's answer depends on more than the word"
         if p.raw.m.matches_empty or p.raw.m.begins_blank or p.normalized.m.matches_empty:
             return "an added token is empty or begins with white space"
-        first = bytes([i for i in range(256) if p.raw.m.first[i]])
-        second = bytes([p.raw.m.second[i] for i in range(256)])
-        classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
-        if not classifier.drops_whitespace and p.raw.takes_blanks:
+        if marks is not None:
+            try:
+                marked = MarkedWords(p, marks)
+            except ValueError as reason:
+                return str(reason)
+            classifier = marked.classifier
+        else:
+            first = bytes([i for i in range(256) if p.raw.m.first[i]])
+            second = bytes([p.raw.m.second[i] for i in range(256)])
+            classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
+        if marks is None and not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
             stripped = []
@@ -210,6 +226,7 @@ cdef class Engine:
                 stripped.append((bare, 0, False, False, False, False))
             self.check = AddedMatcher(stripped)
         self.classifier = classifier
+        self.marked = marked
         return None
 
     cdef object _choose_raw(self, normalizer_spec, pre_tokenizer_spec):
@@ -325,7 +342,7 @@ cdef class Engine:
         cdef const char *p
         cdef Py_ssize_t n
         cdef Model model = self.pipeline.model
-        if self.has_prototype or not model.knows_itself:
+        if self.has_prototype or not model.knows_itself or self.marked is not None:
             return 0             # where each string must go through the model, that costs more than it saves
         if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
             raise MemoryError("no memory for the word cache")
@@ -473,6 +490,8 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
         cut = engine.raw.cuts_units
     elif cut:
         cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
+        if engine.marked is not None:
+            cut = engine.marked.cuts_units
     if units == NULL:
         raise MemoryError("no memory for the work units")
     if documents.bytes >= 2 * UNIT_LEAST:
@@ -545,7 +564,12 @@ cdef int64_t _cut_after(Engine engine, const uint8_t *text, int64_t at, int64_t 
         if (48 <= b <= 57 or 65 <= b <= 90 or 97 <= b <= 122) and not engine.classifier.t.first[b]:
             b = text[at - 1]
             if is_separator(&engine.classifier.t, b):
-                return at
+                if not engine.classifier.t.spaced:
+                    return at
+                # The separator belongs to the word behind it.
+                b = text[at - 2]
+                if 48 <= b <= 57 or 65 <= b <= 90 or 97 <= b <= 122:
+                    return at - 1
         at += 1
     return size
 
@@ -611,16 +635,26 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
         return False
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
-    if c.kind != CHUNK_TEXT:
+    if c.kind == CHUNK_BYTES or c.kind == CHUNK_MARKS:
         return _scan_raw(call, w, text, size, row, begins, finishes, error)
+    cdef uint32_t skipped = 0
+    cdef bint first = False
+    if c.kind == CHUNK_WORDS:
+        if not (<MarkedWords>c.marked).admits(&text, &size, &skipped, w.want_spans, begins, finishes):
+            return False
+        first = begins and (<MarkedWords>c.marked).first
+        c.text_size = size
     worker_begin(w, call.limit)
-    w.hold = c.check != NULL
+    w.hold = c.check != NULL or first
+    w.character = skipped
     error[0] = w.kernels.scan(w, text, size)
     if error[0] == SCAN_FULL:
         error[0] = 0
+    if error[0] == 0 and first:
+        error[0] = (<MarkedWords>c.marked).mark_first(w, text, size, skipped)
     if error[0]:
         return True
-    if c.check != NULL and _holds_normalized(w, error):
+    if c.check != NULL and _holds_normalized(w, used, error):
         w.n_starts = w.n_ends = w.first_chunk
         w.used = used
         w.n_directs = directs
@@ -729,16 +763,19 @@ cdef int _normalize(Worker *w, const uint8_t *text, int64_t size, int64_t at, in
     return SCAN_OK
 
 
-cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
-    """Whether an added token of the normalized pass may occur in the document just scanned. Its chunks are laid side by side,
+cdef bint _holds_normalized(Worker *w, int64_t used, int *error) noexcept nogil:
+    """Whether an added token of the normalized pass may occur in the document just scanned, from place `used` of the chunk text
+    on. Its chunks are laid side by side,
     which leaves out every separator, and searched for the tokens without their separators: no occurrence is missed, and one
     too many only costs time."""
     cdef Context *c = <Context *>w.context
     cdef const Matcher *m = <const Matcher *>c.check
     cdef int64_t k, n = 0, need = w.used + 16, first = w.first_chunk
-    cdef uint32_t end
+    cdef uint32_t at, end
     cdef uint8_t *p
     cdef Hit hit
+    if not holds_byte(&c.check_bytes, w.text + used, w.used - used):
+        return False
     if need > c.joined_size:
         p = <uint8_t *>realloc(c.joined, <size_t>need)
         if p == NULL:
@@ -750,8 +787,9 @@ cdef bint _holds_normalized(Worker *w, int *error) noexcept nogil:
         end = w.ends[k] if k < w.n_ends else <uint32_t>w.used
         if end >= KNOWN:
             end = w.starts[k] + utf8_len(w.text[w.starts[k]])
-        memcpy(c.joined + n, w.text + w.starts[k], end - w.starts[k])
-        n += end - w.starts[k]
+        at = w.starts[k] + (c.kind == CHUNK_WORDS and end > w.starts[k] and w.text[w.starts[k]] == c' ')
+        memcpy(c.joined + n, w.text + at, end - at)
+        n += end - at
     for k in range(n):
         if m.first[c.joined[k]] and match_token(m, c.joined, n, k, 0, &hit) != MATCH_NONE:
             return True
@@ -847,7 +885,9 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         return 0
     w.misses += 1
     x.pieces.size = 0
-    if c.kind != CHUNK_TEXT:
+    if c.kind == CHUNK_WORDS:
+        error = (<MarkedWords>c.marked).tokenize(x, text, n, &c.buffer_marks, &c.buffer_marks_size)
+    elif c.kind != CHUNK_TEXT:
         error = _tokenize_bytes(c, text, n) if c.kind == CHUNK_BYTES else _tokenize_marks(c, text, n)
     elif w.unfinished and _unfinished(w, text, n):
         pt_reset(&x.pt, text, n)
@@ -1005,6 +1045,8 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
         at = pieces.data[i].end
         if pieces.data[i].end <= pieces.data[i].start:
             return False
+        if i == 0 and at == 1 and pieces.size > 1 and pieces.data[1].start == 0:
+            at = 0               # a word mark before the word, see emit_value
     if at != n:
         tiled = False
     if tiled and pieces.size <= INLINE_IDS and words == 0:
@@ -1012,7 +1054,7 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
         value.meta = <uint32_t>pieces.size
         if pieces.size > 1:
             value.id1 = pieces.data[1].id
-            value.meta |= <uint32_t>pieces.data[0].end << META_CUT1
+            value.meta |= <uint32_t>(pieces.data[0].end if pieces.data[1].start else 0) << META_CUT1
         if pieces.size > 2:
             value.id2 = pieces.data[2].id
             value.meta |= <uint32_t>pieces.data[1].end << META_CUT2
@@ -1041,6 +1083,8 @@ cdef int _region(Worker *w, const uint8_t *text, int64_t start, int64_t end, uin
     cdef Context *c = <Context *>w.context
     cdef PreTokenized *p = &c.exact.pt
     cdef int error
+    if c.kind == CHUNK_WORDS:
+        return (<MarkedWords>c.marked).region(w, &c.exact, text, start, end, c.text_size, character)
     pt_reset(p, text + start, end - start)
     if p.error:
         return p.error + ERROR_EXACT
@@ -1065,6 +1109,8 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     cdef int error, length
     cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
     cdef const uint8_t *lacks = NULL
+    if (<Context *>w.context).kind == CHUNK_WORDS:
+        return (<MarkedWords>(<Context *>w.context).marked).push(w, x, character)
     if bytes_wanted:
         lacks = (<BPEModel>(<Pipeline>(<Context *>w.context).pipeline).model).lacks
     for i in range(p.n_splits):

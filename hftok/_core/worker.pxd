@@ -51,10 +51,23 @@ cdef enum:
     MATCH_REFUSED = 1        # an added token's text, but not as a token (single_word, encode_special_tokens)
     MATCH_TOKEN = 2
 
+cdef enum:
+    # When a code point is an escape after all (flags of CharEntry.depends).
+    DEPENDS_BEFORE = 1       # behind a character with which it has fewer than six bytes
+    DEPENDS_NEXT = 2         # before the ASCII character in the last place of `bytes`
+    DEPENDS_GROWN = 4        # behind a character that becomes several ...
+    GROWS = 8                # ... as this one does
+
+cdef enum:
+    # What separators leave behind (CharTables.spaced).
+    SPACED_NOT = 0           # nothing
+    SPACED_ALL = 1           # each begins a chunk, as a space
+    SPACED_LAST = 2          # the last one of a run does
+
 cdef struct CharEntry:
     uint8_t action
     uint8_t size             # bytes that it becomes, 0..4
-    uint16_t reserved
+    uint16_t depends         # DEPENDS_*, 0 = on nothing
     uint8_t bytes[4]
 
 cdef struct CharTables
@@ -65,6 +78,7 @@ cdef struct CharTables:
     void *pages[PAGES]       # CharEntry[256] each, made when first asked for
     uint8_t first[256]       # bytes that begin a raw added token
     int32_t high_first       # one of them is not ASCII
+    int32_t spaced           # SPACED_*
     page_fn make_page        # NULL on failure
     void *context            # for make_page
 

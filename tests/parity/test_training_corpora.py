@@ -44,7 +44,7 @@ def test_bpe(corpus, pipeline, normalizer, tmp_path, corpus_documents):
 
 @pytest.mark.parametrize("corpus", ["english", "code"])
 def test_unigram(corpus, corpus_documents):
-    """The same pieces; scores differ as they do between two runs of the reference (row T7 of docs/differences.md)."""
+    """The same pieces; scores differ as they do between two runs of the reference (row 44 of docs/differences.md)."""
     documents = corpus_documents(corpus, 60_000)
     ours, theirs = both(description("unigram", "metaspace"))
     settings = {"vocab_size": 1500, "unk_token": "<unk>", "special_tokens": ["<s>"], "show_progress": False}

@@ -185,7 +185,7 @@ def test_wrong_counts(counts, error):
 
 
 def test_counts_beyond_32_bits():
-    """The reference wraps its counts at 2**31 and then merges in another order (row T1 of docs/differences.md)."""
+    """The reference wraps its counts at 2**31 and then merges in another order (row 32 of docs/differences.md)."""
     tokenizer = tokenizer_of()
     tokenizer.train_from_counts({"ab": 1 << 40, "cd": (1 << 40) + 1, "ef": 1 << 33}, trainer(9))
     assert [tokenizer.token_to_id(token) for token in ("cd", "ab", "ef")] == [6, 7, 8]

@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from hftok._core.double_array cimport TRIE_END, Trie, Unit, trie_build, trie_find, trie_free
+from hftok._core.double_array cimport STEP_BASE, STEP_END, TRIE_END, Trie, Unit, trie_build, trie_find, trie_free
 from hftok._core.models.lattice cimport (
     LATTICE_BAD_SCORES, LATTICE_NO_MEMORY, LATTICE_OK, lattice_fill, lattice_free, lattice_sample, lattice_sample_nbest,
 )
@@ -100,6 +100,30 @@ cdef inline void reverse_tokens(ModelToken *t, int64_t n) noexcept nogil:
         t[j] = k
         i += 1
         j -= 1
+
+
+cdef inline bint reserve(TokenVec *v, int64_t n) noexcept nogil:
+    """Room for n more tokens, or False."""
+    cdef int64_t capacity = 2 * v.capacity
+    cdef ModelToken *p
+    if v.size + n <= v.capacity:
+        return True
+    if capacity < v.size + n + 16:
+        capacity = v.size + n + 16
+    p = <ModelToken *>realloc(v.data, <size_t>capacity * sizeof(ModelToken))
+    if p == NULL:
+        return False
+    v.data = p
+    v.capacity = capacity
+    return True
+
+
+cdef inline void offer(Best *best, double score, uint32_t unit, int64_t length) noexcept nogil:
+    """A path to a place, whose last piece has so many bytes: kept if it is the first or strictly better."""
+    if best.length == 0 or score > best.score:
+        best.score = score
+        best.unit = unit
+        best.length = <uint32_t>length
 
 
 cdef class UnigramModel(Model):
@@ -199,9 +223,12 @@ cdef class UnigramModel(Model):
 
     cdef int best_path(self, const uint8_t *text, int64_t size, UnigramScratch *s) noexcept nogil:
         cdef const Unit *units = self.pieces.trie.units
+        cdef const double *scores = self.pieces.trie.scores
+        cdef const uint32_t *steps = self.pieces.trie.steps
+        cdef const float *floats = self.pieces.trie.short_scores
         cdef Best *best
         cdef int64_t start = 0, next, i
-        cdef uint32_t node, child, base
+        cdef uint32_t node, child, base, step, b
         cdef double here, score
         cdef bint single
         if s.capacity < size + 1:
@@ -217,20 +244,30 @@ cdef class UnigramModel(Model):
             here = best[start].score
             next = start + utf8_len(text[start])
             single = False
+            if steps != NULL:
+                base = steps[0] >> STEP_BASE
+                for i in range(start, size):
+                    b = text[i]
+                    child = base ^ b
+                    step = steps[child]
+                    if step & 0xFF != b:
+                        break
+                    base = step >> STEP_BASE
+                    if step & STEP_END:
+                        score = here + (<double>floats[child] if floats != NULL else scores[child])
+                        offer(&best[i + 1], score, child, i + 1 - start)
+                        if i + 1 == next:
+                            single = True
             node = 0
             base = units[0].base
-            for i in range(start, size):
+            for i in range(start, size if steps == NULL else start):
                 child = (base & <uint32_t>0x7FFFFFFF) ^ text[i]
                 if units[child].check != node:
                     break
                 node = child
                 base = units[node].base
                 if base & <uint32_t>TRIE_END:
-                    score = units[node].score + here
-                    if best[i + 1].length == 0 or score > best[i + 1].score:
-                        best[i + 1].score = score
-                        best[i + 1].unit = node
-                        best[i + 1].length = <uint32_t>(i + 1 - start)
+                    offer(&best[i + 1], scores[node] + here, node, i + 1 - start)
                     if i + 1 == next:
                         single = True
             if not single:
@@ -262,10 +299,32 @@ cdef class UnigramModel(Model):
         return tv_push(out, <uint32_t>self._unk_id, VALUE_TEXT, start, end)
 
     cdef int emit_best(self, const uint8_t *text, int64_t size, UnigramScratch *s, TokenVec *out) noexcept nogil:
-        # Backwards along the path, then turned round.
-        cdef int64_t end = size, start, run = -1, first = out.size, id
+        cdef int64_t end = size, start, run = -1, first = out.size, id, n = 0
+        cdef bint known = True
         cdef const Best *b
+        cdef ModelToken *t
         cdef int error = MODEL_OK
+        while end > 0:
+            b = &s.best[end]
+            known = known and b.unit != 0 and <int64_t>self.pieces.trie.ids[b.unit] != self._unk_id
+            end -= b.length
+            n += 1
+        if known and reserve(out, n):
+            # Nothing to join: from the last one to the first, each to its place.
+            out.size += n
+            t = out.data + out.size
+            end = size
+            while end > 0:
+                b = &s.best[end]
+                t -= 1
+                t.id = self.pieces.trie.ids[b.unit]
+                t.value = VALUE_VOCAB
+                t.end = end
+                end -= b.length
+                t.start = end
+            return MODEL_OK
+        # Backwards along the path, then turned round.
+        end = size
         while end > 0:
             b = &s.best[end]
             start = end - b.length

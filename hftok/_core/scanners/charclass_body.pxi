@@ -8,14 +8,19 @@
 # normalizer and the pre-tokenizer's classes on each code point. Where a code point's effect depends on its neighbours
 # (ACT_ESCAPE), the text between the separators around it is given to the exact path, which appends its chunks.
 #
+# `spaced` is for pipelines that turn separators into word marks (Metaspace alone): a separator begins the chunk that it
+# precedes and is written there as a space. Either each one does, or the last one of a run. There is one run class then and no
+# isolated character; run 2 is a chunk that holds nothing but its space so far.
+#
 # The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` (lookup.pxi) looks them up.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.text cimport utf8_decode
+from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, KNOWN, MATCH_NONE, MATCH_TOKEN,
-    SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, CharEntry, CharTables, Hit, Worker, char_entry, is_separator, worker_direct, worker_room,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, DEPENDS_BEFORE, DEPENDS_GROWN,
+    DEPENDS_NEXT, GROWS, KNOWN, MATCH_NONE, MATCH_TOKEN, SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, SPACED_LAST, CharEntry, CharTables, Hit, Worker, char_entry, is_separator,
+    worker_direct, worker_room,
 )
 
 include "lookup.pxi"
@@ -90,18 +95,38 @@ cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *lengt
     return entry
 
 
-cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full) noexcept nogil:
+cdef bint is_escape(CharTables *t, const CharEntry *entry, const uint8_t *text, int64_t i, int64_t floor, int64_t size, int length) noexcept nogil:
+    """Whether the neighbours make an escape of a code point that depends on them."""
+    cdef const CharEntry *before
+    if entry.depends & DEPENDS_NEXT and i + 1 < size and text[i + 1] == entry.bytes[3]:
+        return True
+    if i == floor:
+        return False
+    # The character before has at most 5 - length bytes. (No character that depends so has fewer than three itself.)
+    if entry.depends & DEPENDS_BEFORE and (text[i - 1] < 128 or (length < 4 and i - 1 > floor and text[i - 2] >= 0xC0)):
+        return True
+    if entry.depends & DEPENDS_GROWN:
+        before = char_entry(t, utf8_decode(utf8_prev(text + i), &length))
+        return before == NULL or before.depends & GROWS
+    return False
+
+
+cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full, bint spaced) noexcept nogil:
     cdef CharTables *t = w.tables
-    cdef int64_t i = 0, stop = size, region_end = 0, floor = 0, skip = 0, r, room
+    cdef bint last = t.spaced == SPACED_LAST
+    cdef int64_t i = 0, stop = size, region_end = 0, skip = 0, r, room
+    cdef int64_t floor = 0           # no escape reaches behind it
+    cdef int64_t taken = 0           # end of the last added token: the next one takes no blanks before it
     cdef Checkpoint check
     cdef Cursor c = load(w)
     cdef ht_masks m
-    cdef uint64_t live, r0, r1, iso, p0, p1, pi, differs
+    cdef uint64_t live, r0, r1, iso, p0, p1, pi, differs, blanks, begins, closes
     cdef int n, nb, length, error, found
     cdef uint32_t cp, first
     cdef uint8_t byte, action
     cdef const CharEntry *entry
     cdef Hit hit
+    cdef bint ahead = False      # `hit` ends the region
     cdef uint8_t *buf = w.text
     cdef uint32_t *starts = w.starts
     cdef uint32_t *ends = w.ends
@@ -114,7 +139,14 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             # Room for a block; and now and then a flush, after a separator only, so that no escape reaches behind it.
             if HT_UNLIKELY(c.used + STEP > w.capacity or c.n_starts + STEP > w.chunk_capacity or c.used > FLUSH_TEXT):
                 store(w, c)
-                if c.used > FLUSH_TEXT and not w.hold and c.run == 0 and i > floor and is_separator(t, text[i - 1]):
+                if c.used > FLUSH_TEXT and not w.hold and i > floor and (
+                    c.run == 1 and is_separator(t, text[i]) if spaced else c.run == 0 and is_separator(t, text[i - 1])
+                ):
+                    if spaced:
+                        ends[c.n_ends] = <uint32_t>c.used
+                        c.n_ends += 1
+                        c.run = 0
+                        store(w, c)
                     error = flush(w)
                     if error:
                         return error
@@ -138,7 +170,33 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             n = <int>(stop - i) if stop - i < 64 else 64
             ht_classify(&t.ascii, text + i, n, buf + c.used, &m)
             nb = ht_ctz64(m.special) if m.special else n
-            if nb:
+            if nb and spaced:
+                live = ht_low_bits(nb)
+                blanks = ~m.run0 & live
+                if blanks:
+                    check.at = i
+                    check.n_directs = w.n_directs
+                    check.c = c
+                if last:
+                    c.n_starts -= c.run == 2 and blanks & 1 != 0
+                    begins = blanks & ~(blanks >> 1)
+                    closes = blanks & ~((blanks << 1) | (c.run == 2))
+                else:
+                    begins = closes = blanks
+                if c.run == 0:
+                    begins |= ~blanks & 1
+                    closes &= ~<uint64_t>1
+                c.n_starts += ht_positions(begins, <uint32_t>c.used, starts + c.n_starts)
+                c.n_ends += ht_positions(closes, <uint32_t>c.used, ends + c.n_ends)
+                if full:
+                    ht_iota(c.character, nb, index + c.used)
+                c.used += nb
+                c.character += <uint32_t>nb
+                i += nb
+                c.run = 1 + <uint32_t>((blanks >> (nb - 1)) & 1)
+                if nb == n:
+                    continue
+            elif nb:
                 live = ht_low_bits(nb)
                 r0 = m.run0 & live
                 r1 = m.run1 & live
@@ -168,7 +226,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             while i < stop and c.used < room:
                 byte = text[i]
                 if HT_UNLIKELY(t.first[byte]) and i >= skip:
-                    found = w.match(w.matcher, text, size, i, floor, &hit)
+                    found = w.match(w.matcher, text, size, i, taken, &hit)
                     if found == MATCH_TOKEN:
                         ends[c.n_ends] = <uint32_t>c.used
                         c.n_ends += c.run != 0
@@ -182,7 +240,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                             return error
                         c = load(w)
                         i = hit.end
-                        floor = i
+                        floor = taken = i
                         skip = hit.resume
                         check.at = i
                         check.n_directs = w.n_directs
@@ -199,6 +257,8 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 else:
                     entry = entry + (cp & 255)
                 action = entry.action
+                if HT_UNLIKELY(entry.depends != 0) and is_escape(t, entry, text, i, floor, size, length):
+                    action = ACT_ESCAPE
                 if action == ACT_KNOWN:
                     ends[c.n_ends] = <uint32_t>c.used
                     c.n_ends += c.run != 0
@@ -233,7 +293,11 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 elif (action & 7) <= ACT_RUN3 and action != ACT_SEPARATOR:
                     if action & ACT_UNFINISHED:
                         w.unfinished = 1
-                    if c.run != <uint32_t>(action & 3):
+                    if spaced:
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += c.run == 0
+                        c.run = 1
+                    elif c.run != <uint32_t>(action & 3):
                         ends[c.n_ends] = <uint32_t>c.used
                         c.n_ends += c.run != 0
                         starts[c.n_starts] = <uint32_t>c.used
@@ -249,7 +313,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     # On through a stretch of the same class.
                     while not t.high_first and c.used < room and i + length < stop:
                         entry = peek(t, text + i + length, &found)
-                        if entry == NULL or entry.action != action:
+                        if entry == NULL or entry.action != action or (entry.depends != 0 and length < 3):
                             break
                         i += length
                         length = found
@@ -277,15 +341,34 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     ends[c.n_ends] = <uint32_t>c.used
                     c.n_ends += 1
                 elif action == ACT_SEPARATOR:
-                    ends[c.n_ends] = <uint32_t>c.used
-                    c.n_ends += c.run != 0
-                    c.run = 0
+                    if spaced:
+                        if is_separator(t, byte):
+                            check.at = i
+                            check.n_directs = w.n_directs
+                            check.c = c
+                        if c.run == 2 and last:
+                            c.n_starts -= 1
+                        else:
+                            ends[c.n_ends] = <uint32_t>c.used
+                            c.n_ends += c.run != 0
+                        starts[c.n_starts] = <uint32_t>c.used
+                        c.n_starts += 1
+                        c.run = 2
+                        buf[c.used] = c' '
+                        if full:
+                            index[c.used] = c.character
+                        c.used += 1
+                    else:
+                        ends[c.n_ends] = <uint32_t>c.used
+                        c.n_ends += c.run != 0
+                        c.run = 0
                     if byte < 128:
                         i += 1
                         c.character += 1
-                        check.at = i
-                        check.n_directs = w.n_directs
-                        check.c = c
+                        if not spaced:
+                            check.at = i
+                            check.n_directs = w.n_directs
+                            check.c = c
                         if i + 8 <= stop and eight_ascii(text + i):
                             break
                         continue
@@ -294,14 +377,19 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     r = i
                     while r > floor and not is_separator(t, text[r - 1]):
                         r -= 1
+                    if spaced and r > floor:
+                        r -= 1
                     region_end = i + length
                     while region_end < size:
                         byte = text[region_end]
                         if is_separator(t, byte):
                             break
                         if t.first[byte] and region_end >= skip:
-                            found = w.match(w.matcher, text, size, region_end, floor, &hit)
+                            found = w.match(w.matcher, text, size, region_end, taken, &hit)
                             if found == MATCH_TOKEN:
+                                # The region ends where the blanks that the token takes along begin.
+                                region_end = hit.start if hit.start > r else r
+                                ahead = True
                                 break
                             if found != MATCH_NONE:
                                 skip = hit.resume
@@ -320,20 +408,35 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             store(w, c)
             return SCAN_OK
         # The text before an escape has been scanned; now the escape's own region.
+        if spaced and last and c.run == 2:
+            c.n_starts -= 1          # the region brings the last separator along
+            c.run = 0
         ends[c.n_ends] = <uint32_t>c.used
         c.n_ends += c.run != 0
         c.run = 0
         store(w, c)
-        error = w.region(w, text, stop, region_end, c.character)
-        if error:
-            return error
-        c = load(w)
-        c.character += <uint32_t>count_characters(text, stop, region_end)
+        if region_end > stop:
+            error = w.region(w, text, stop, region_end, c.character)
+            if error:
+                return error
+            c = load(w)
+            c.character += <uint32_t>count_characters(text, stop, region_end)
+        i = region_end
+        if ahead:
+            ahead = False
+            first = c.character - <uint32_t>count_characters(text, hit.start, i)
+            c.character += <uint32_t>count_characters(text, i, hit.end)
+            store(w, c)
+            error = worker_direct(w, hit.id, first, c.character)
+            if error:
+                return error
+            c = load(w)
+            i = taken = hit.end
+            skip = hit.resume
         buf = w.text
         starts = w.starts
         ends = w.ends
         index = w.index
-        i = region_end
         floor = i
         stop = size
         check.at = i
@@ -342,9 +445,10 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
 
 
 cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
-    if w.want_spans or w.want_words:
-        return scan_text(w, text, size, True)
-    return scan_text(w, text, size, False)
+    cdef bint full = w.want_spans or w.want_words
+    if w.tables.spaced:
+        return scan_text(w, text, size, True, True) if full else scan_text(w, text, size, False, True)
+    return scan_text(w, text, size, True, False) if full else scan_text(w, text, size, False, False)
 
 
 include "tier.pxi"
