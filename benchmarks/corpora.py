@@ -20,7 +20,9 @@ def excerpts(names: list[str], megabytes: float) -> Iterator[dict[str, str]]:
         for name in names:
             source = pathlib.Path(name) if os.path.isfile(name) else DATA / "corpora" / f"{name}.txt"
             limit = int(megabytes * 1e6)
-            if source.is_file():
+            if name == "all" and not source.is_file():
+                data = _mixture(limit)
+            elif source.is_file():
                 with open(source, "rb") as file:
                     data = file.read(limit)
                 end = data.rfind(SEPARATOR.encode())
@@ -36,6 +38,27 @@ def excerpts(names: list[str], megabytes: float) -> Iterator[dict[str, str]]:
             path.write_bytes(data)
             found[pathlib.Path(name).stem] = str(path)
         yield found
+
+
+def _mixture(limit: int) -> bytes:
+    """All corpora one after the other, each cut in proportion; from the beginning again where they are not enough."""
+    sources = [DATA / "corpora" / f"{name}.txt" for name in default_corpora()]
+    sources = [source for source in sources if source.is_file()]
+    if not sources:
+        raise SystemExit("there are no corpora to mix: set HFTOK_TEST_DATA")
+    parts = []
+    size = 0
+    share = limit / sum(source.stat().st_size for source in sources)
+    while size < limit:
+        for source in sources:
+            with open(source, "rb") as file:
+                data = file.read(min(limit - size, max(1, int(share * source.stat().st_size))))
+            end = data.rfind(b"\n") + 1
+            parts.append(data[:end] if end else data)
+            size += len(parts[-1])
+            if not parts[-1] or size >= limit - 4096:
+                return b"".join(parts)
+    return b"".join(parts)
 
 
 def documents(path: str) -> list[str]:

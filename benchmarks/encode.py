@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
-from benchmarks.measure import machine, print_table, rounds, seconds_of
+from benchmarks.measure import machine, print_table, rounds, seconds_of, use_processor_time
 
 REFERENCE_MEGABYTES = 3.0
 
@@ -23,8 +23,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--peers", nargs="+", help="only these beside hftok")
     parser.add_argument("--lists", action="store_true", help="lists of str instead of files")
     parser.add_argument("--offsets", action="store_true", help="hftok with and without offsets, too")
+    parser.add_argument("--processor-time", action="store_true", help="of one thread, where the machine is busy")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    if options.processor_time:
+        if options.threads != 1:
+            parser.error("--processor-time adds up what all threads spend: it goes with --threads 1")
+        use_processor_time()
     # Read by the packages when they first run.
     os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(options.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if options.threads > 1 else "false"

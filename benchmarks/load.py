@@ -20,7 +20,7 @@ SCRIPTS = {
 PROGRAM = """
 import json, sys, time
 path, text = sys.argv[1:]
-now = time.perf_counter
+now = time.{clock}
 begin = now()
 {script}
 print(json.dumps([m - begin, l - m, now() - l, ids]))
@@ -32,8 +32,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tokenizer", nargs="+", default=[default_tokenizer()])
     parser.add_argument("--text", default="A first text, encoded once.")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--processor-time", action="store_true", help="of all threads, where the machine is busy")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    clock = "process_time" if options.processor_time else "perf_counter"
     print(json.dumps(machine()))
     for name in options.tokenizer:
         path = tokenizer_path(name)
@@ -42,7 +44,7 @@ def main(arguments: list[str]) -> int:
         for _ in range(options.rounds):
             for peer, script in SCRIPTS.items():
                 done = subprocess.run(
-                    [sys.executable, "-c", PROGRAM.format(script=script), path, options.text],
+                    [sys.executable, "-c", PROGRAM.format(script=script, clock=clock), path, options.text],
                     capture_output=True,
                     text=True,
                 )

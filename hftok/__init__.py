@@ -30,6 +30,7 @@ from hftok.input_types import (
     TextInputSequence,
 )
 from hftok.models import Token
+from hftok.notebook import compare, visualize
 from hftok.patterns import Regex
 from hftok.sources import JsonlFileSource, TextFileSource
 from hftok.tokenizer import Tokenizer
@@ -66,6 +67,7 @@ __all__ = [
     "UnsupportedTokenizerError",
     "WordCounts",
     "__version__",
+    "compare",
     "decoders",
     "implementations",
     "models",
@@ -74,4 +76,5 @@ __all__ = [
     "processors",
     "set_cache_bytes",
     "trainers",
+    "visualize",
 ]

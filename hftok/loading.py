@@ -1,12 +1,10 @@
-"""Where a tokenizer comes from: a path, a folder, JSON, a vocab.txt, the Hub, another library's object."""
+"""Where a tokenizer comes from: a path, a folder, JSON, a vocab.txt, a SentencePiece model, the Hub, an object."""
 
 from __future__ import annotations
 
 import json
 import os
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
@@ -62,6 +60,8 @@ def _of_object(text: str) -> TokenizerParts:
     A tokenizer.json is read as the reference reads it, whose numbers may be off by the last bit (serde_json without its
     feature float_roundtrip). An object is what it is: its scores are read exactly.
     """
+    import orjson
+
     parts: dict[str, Any] = orjson.loads(text)
     return load(parts)
 
@@ -82,8 +82,15 @@ def _of_name(name: str) -> TokenizerParts:
     if os.path.isfile(name):
         if name.endswith(".txt"):
             return vocab_parts(name)
+        if name.endswith((".model", ".tiktoken")):
+            return file_parts(name)
         return load_file(name)
-    if name.endswith((".json", ".txt")) or name.startswith((".", "/", "~")) or name.count("/") > 1 or not name:
+    if (
+        name.endswith((".json", ".txt", ".model", ".tiktoken"))
+        or name.startswith((".", "/", "~"))
+        or name.count("/") > 1
+        or not name
+    ):
         raise FileNotFoundError(f"there is no file or folder {name!r}")
     return load_file(hub_file(name, "tokenizer.json"))
 
@@ -112,7 +119,27 @@ def _of_folder(folder: str) -> TokenizerParts:
                 if isinstance(value, str):
                     options[key] = value
         return vocab_parts(path, **options)
-    raise FileNotFoundError(f"the folder {folder!r} has neither a tokenizer.json nor a vocab.txt")
+    from hftok.loading_folders import model_folder
+
+    tokenizer = model_folder(folder)
+    if tokenizer is not None:
+        return tokenizer._parts()
+    raise FileNotFoundError(
+        f"the folder {folder!r} has no tokenizer.json, no vocab.txt, no SentencePiece model (*.model) and no *.tiktoken"
+    )
+
+
+def file_parts(path: str) -> TokenizerParts:
+    """The parts of a SentencePiece model or of a rank file."""
+    from hftok import loading_sentencepiece, loading_tiktoken
+    from hftok.sentencepiece_file import SentencePieceFile
+    from hftok.tiktoken.load import parse_tiktoken_bpe
+
+    with open(path, "rb") as file:
+        data = file.read()
+    if path.endswith(".tiktoken") or loading_tiktoken.is_rank_file(data):
+        return loading_tiktoken.from_ranks(parse_tiktoken_bpe(data, path))._parts()
+    return loading_sentencepiece.convert(SentencePieceFile(data, path), None, {})._parts()
 
 
 def vocab_parts(

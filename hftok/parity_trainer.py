@@ -163,6 +163,8 @@ class ParityBpeTrainer:
             ValueError: no language, or not as many development texts as languages.
             RuntimeError: settings that do not fit each other.
         """
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
         from hftok.tokenizer import Tokenizer as PublicTokenizer
 
         exact(tokenizer, PublicTokenizer, "Tokenizer")
@@ -178,8 +180,6 @@ class ParityBpeTrainer:
         training = [_word_counts(tokenizer, texts) for texts in languages]
         checking = [_word_counts(tokenizer, texts) for texts in development or ()]
         wanted = self._values["num_merges"]
-        from tqdm import tqdm  # type: ignore[import-untyped]
-
         with tqdm(total=wanted, desc="Compute merges", disable=not self._values["show_progress"]) as progress:
             try:
                 vocab, rows = train(training, checking, target, self._values, progress.update)

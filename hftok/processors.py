@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-import regex  # type: ignore[import-untyped]
-
 from hftok._core.encoding import Encoding
 from hftok._core.post_process import PostProcessorProgram
 from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
@@ -387,8 +385,10 @@ def _debug_string(text: str) -> str:
 
 
 @cache
-def _escaped() -> regex.Pattern[str]:
+def _escaped() -> Any:
     """Characters that do not show by themselves."""
+    import regex  # type: ignore[import-untyped]
+
     return regex.compile(r"[\p{Grapheme_Extend}\p{C}\p{Z}\u115f\u1160\u3164\uffa0]")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from asyncio import Future
 
     from hftok import tiktoken
+    from hftok.session import Session
     from hftok.trainers import Trainer
 
 __all__ = ["Tokenizer"]
@@ -82,8 +83,9 @@ class Tokenizer:
 
     Args:
         source: what to make it from: a model (as the reference's constructor), the path of a tokenizer.json, of a
-            vocab.txt or of a folder that holds one, the text or bytes of a tokenizer.json, a Hub id, a
-            `tokenizers.Tokenizer`, or a transformers tokenizer. An object passed in is copied.
+            vocab.txt, of a SentencePiece model (.model), of a rank file (.tiktoken) or of a folder that holds one, the
+            text or bytes of a tokenizer.json, a Hub id, a `tokenizers.Tokenizer`, or a transformers tokenizer. An
+            object passed in is copied.
 
     Raises:
         UnsupportedTokenizerError: it has a component that cannot be reproduced exactly.
@@ -354,6 +356,59 @@ class Tokenizer:
             )
         )
 
+    @classmethod
+    def from_tiktoken(
+        cls,
+        path: str | os.PathLike[str],
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | Iterable[str] = (),
+        add_prefix_space: bool = False,
+    ) -> Self:
+        """A byte-level BPE tokenizer from a rank file (.tiktoken), as transformers converts one.
+
+        Args:
+            path: a file with one token a line: base64, a blank, the rank.
+            pattern: what text is split by before it is merged; default: the pattern of cl100k_base.
+            special_tokens: tokens that are numbered on from the last one in the given order; or with the numbers that
+                they must get.
+            add_prefix_space: put a blank before the text.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is no rank file, or a special token cannot have its number.
+        """
+        from hftok.loading_tiktoken import PATTERN, from_ranks
+        from hftok.tiktoken.load import parse_tiktoken_bpe
+
+        with open(path, "rb") as file:
+            ranks = parse_tiktoken_bpe(file.read(), os.fspath(path))
+        tokenizer = from_ranks(ranks, PATTERN if pattern is None else pattern, special_tokens, add_prefix_space)
+        return cls._of_parts(tokenizer._parts())
+
+    @classmethod
+    def from_sentencepiece(
+        cls, path: str | os.PathLike[str], tokenizer_class: str | None = None, **options: Any
+    ) -> Self:
+        """A tokenizer from a SentencePiece model file (BPE or Unigram), as transformers converts one.
+
+        Args:
+            path: the .model file. The package sentencepiece is not needed.
+            tokenizer_class: the transformers class whose normalizer, pre-tokenizer, post-processor and special tokens
+                it gets ("LlamaTokenizer", "T5Tokenizer", ...); None: the general form, which transformers uses for
+                models without a class of their own. A folder given to `Tokenizer` says its class itself.
+            options: keyword arguments of that class, as tokenizer_config.json holds them: special tokens,
+                add_bos_token, add_prefix_space, legacy, src_lang, ...
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is no SentencePiece model, or lacks a piece that the class needs.
+            UnsupportedTokenizerError: the class runs SentencePiece itself.
+        """
+        from hftok.loading_sentencepiece import convert
+        from hftok.loading_special_tokens import read_options
+
+        return cls._of_parts(convert(path, tokenizer_class, read_options(None, options))._parts())
+
     def to_str(self, pretty: bool = False) -> str:
         """The text of a tokenizer.json, byte for byte as the reference writes it.
 
@@ -400,6 +455,11 @@ class Tokenizer:
 
     def __str__(self) -> str:
         return describe_parts(self._parts(), full=False)
+
+    def _repr_html_(self) -> str:
+        from hftok.notebook import tokenizer_html
+
+        return tokenizer_html(self)
 
     # ---- components --------------------------------------------------------------------------------------------------
 
@@ -870,6 +930,21 @@ class Tokenizer:
         """Forget the words that encoding has cached. Output does not change."""
         self._ready()[0].clear_cache()
 
+    def session(self, add_special_tokens: bool = True) -> Session:
+        """A growing text: `append` gives the ids of all of it at the cost of what is new (see `hftok.session`).
+
+        >>> from hftok.models import WordLevel
+        >>> from hftok.pre_tokenizers import WhitespaceSplit
+        >>> tokenizer = Tokenizer(WordLevel({"a": 1, "b": 2}, unk_token="a"))
+        >>> tokenizer.pre_tokenizer = WhitespaceSplit()
+        >>> prompt = tokenizer.session()
+        >>> prompt.append("a b").tolist(), prompt.append(" a").tolist()
+        ([1, 2], [1, 2, 1])
+        """
+        from hftok.session import Session
+
+        return Session(self, boolean(add_special_tokens))
+
     # ---- decoding ----------------------------------------------------------------------------------------------------
 
     def _decoding(self) -> IdDecoder:
@@ -1098,6 +1173,34 @@ class Tokenizer:
         from hftok.tiktoken.conversion import as_tiktoken
 
         return as_tiktoken(self, name)
+
+    def to_tiktoken(self, name: str | None = None) -> Any:
+        """An Encoding of the package tiktoken, which must be installed: for code that wants an object of its own.
+        `as_tiktoken` gives one of ours, which has the same methods.
+
+        Args:
+            name: the Encoding's name; by default "tokenizer".
+
+        Raises:
+            UnsupportedTokenizerError: see `as_tiktoken`; or one special token begins with another, and tiktoken would
+                find the shorter one.
+            ImportError: tiktoken is not installed.
+        """
+        from hftok.tiktoken.conversion import to_tiktoken
+
+        return to_tiktoken(self, name)
+
+    def save_tiktoken(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokens and their ranks to a file as tiktoken's `load_tiktoken_bpe` reads it: a line for each, its
+        bytes as base64, a blank, the rank. Special tokens and the pattern are not part of such a file.
+
+        Raises:
+            UnsupportedTokenizerError: see `as_tiktoken`.
+            OSError: the file cannot be written.
+        """
+        from hftok.tiktoken.conversion import save_tiktoken
+
+        save_tiktoken(self, path)
 
 
 def _added_tokens(tokens: Sequence[str | AddedToken], special: bool) -> list[AddedToken]:

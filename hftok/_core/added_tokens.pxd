@@ -16,11 +16,15 @@ cdef struct Matcher:
     int64_t n_rules
     uint8_t first[256]       # bytes that begin a token
     uint8_t second[256]      # bytes that may follow: second bytes of tokens, every byte if there is a token of one byte
-    int matches_empty        # a token whose pattern is the empty string
+    int matches_empty        # a token whose pattern is the empty string: it is found at every byte, the end included
+    TokenRule empty          # that token
     int begins_blank         # a token that begins with white space
 
 # match_fn of worker.pxd; matcher is a Matcher*.
 cdef int match_token(const void *matcher, const uint8_t *text, int64_t size, int64_t at, int64_t floor, Hit *hit) noexcept nogil
+
+# Whether a match of the empty pattern at `at` is none, since another token ends there (`behind`).
+cdef bint is_empty_behind(const Matcher *m, const Hit *hit, int64_t at, int64_t behind) noexcept nogil
 
 cdef class AddedMatcher:
     cdef Matcher m

@@ -10,6 +10,10 @@ pyahocorasick builds the automaton; `dump()` gives its trie, which is flattened 
 matches need no failure links: candidates are the places where some token's first byte stands, and a walk from there finds
 the longest token or none. Two tokens with one pattern (possible behind a normalizer): the one with the greater id wins; the
 reference takes either, at random.
+
+A normalizer may leave nothing of a token. The empty pattern is then found at every byte where no other token is, at the
+text's end too, but not right behind one, and takes what its flags give it: often nothing, and all that it does is to cut the text there. Inside a
+character that is no place to cut (a panic of the reference, MATCH_TOKEN with start > end here).
 """
 import ahocorasick
 
@@ -48,14 +52,19 @@ cdef int match_token(const void *matcher, const uint8_t *text, int64_t size, int
         if m.trie.values[node] != TRIE_NONE:
             rule = m.trie.values[node]
             end = i
-    if rule == TRIE_NONE:
+    if rule == TRIE_NONE and not m.matches_empty:
         return MATCH_NONE
-    r = &m.rules[rule]
+    r = &m.rules[rule] if rule != TRIE_NONE else &m.empty
     hit.id = r.id
     hit.start = at
-    hit.end = hit.resume = end
+    hit.end = end
+    hit.resume = end if end > at else at + 1
     if r.refused:
         return MATCH_REFUSED
+    if at < size and (text[at] & 0xC0) == 0x80:
+        hit.start = at + 1
+        hit.end = at
+        return MATCH_TOKEN
     if r.single_word and (_word_before(text, at) or _word_after(text, size, end)):
         return MATCH_REFUSED
     if r.lstrip:
@@ -74,6 +83,19 @@ cdef int match_token(const void *matcher, const uint8_t *text, int64_t size, int
             i += length
         hit.end = i
     return MATCH_TOKEN
+
+
+cdef bint is_empty_behind(const Matcher *m, const Hit *hit, int64_t at, int64_t behind) noexcept nogil:
+    return m.matches_empty and at == behind and hit.id == m.empty.id
+
+
+cdef int _fill(TokenRule *rule, tuple token) except -1:
+    rule.id = token[1]
+    rule.single_word = bool(token[2])
+    rule.lstrip = bool(token[3])
+    rule.rstrip = bool(token[4])
+    rule.refused = bool(token[5])
+    return 0
 
 
 cdef class AddedMatcher:
@@ -100,15 +122,14 @@ cdef class AddedMatcher:
         self.m.rules = <TokenRule *>calloc(<size_t>self.size + 1, sizeof(TokenRule))
         if self.m.rules == NULL or trie_init(&self.m.trie, 16 * self.size + 16) != 0:
             raise MemoryError("no memory for the added tokens")
-        if by_pattern.pop(b"", None) is not None:
+        empty = by_pattern.pop(b"", None)
+        if empty is not None:
             self.m.matches_empty = 1
+            _fill(&self.m.empty, empty)
+            memset(self.m.first, 1, 256)
         automaton = ahocorasick.Automaton()
         for i, (data, token) in enumerate(by_pattern.items()):
-            self.m.rules[i].id = token[1]
-            self.m.rules[i].single_word = bool(token[2])
-            self.m.rules[i].lstrip = bool(token[3])
-            self.m.rules[i].rstrip = bool(token[4])
-            self.m.rules[i].refused = bool(token[5])
+            _fill(&self.m.rules[i], token)
             automaton.add_word(data.decode("latin-1"), i)
             self.m.first[data[0]] = 1
             if len(data) > 1:
@@ -157,18 +178,19 @@ cdef class AddedMatcher:
         """
         cdef bytes data = text.encode("utf-8")
         cdef const uint8_t *p = data
-        cdef int64_t i = 0, floor = 0, n = len(data)
+        cdef int64_t i = 0, floor = 0, behind = -1, n = len(data)
         cdef Hit hit
         cdef int found
         result = []
-        while i < n:
-            if not self.m.first[p[i]]:
+        while i < n or (i == n and self.m.matches_empty):
+            if i < n and not self.m.first[p[i]]:
                 i += 1
                 continue
             found = match_token(&self.m, p, n, i, floor, &hit)
-            if found == MATCH_NONE:
+            if found == MATCH_NONE or is_empty_behind(&self.m, &hit, i, behind):
                 i += 1
                 continue
+            behind = hit.resume if hit.id != self.m.empty.id else -1
             if found == MATCH_TOKEN:
                 result.append((hit.id, hit.start, hit.end))
                 floor = hit.end

@@ -139,7 +139,7 @@ cdef inline void _aside(const ht_key *key, uint8_t *key48) noexcept nogil:
     memcpy(key48, key, 16)
 
 
-cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
     """The value of a key that found both of its buckets full and went to the long table, or NULL."""
     cdef const uint8_t *pair = c.table + <size_t>(hash & c.mask & ~<uint32_t>1) * 64
     cdef uint8_t long_key[LONG_KEY]
@@ -149,7 +149,20 @@ cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) no
     return cache_find_long(c, long_key, c.hash_long(long_key))
 
 
-cdef Value *cache_find_long(ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
+cdef const Value *cache_find(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The value of a key in a cache that others read too, which therefore stays as it is, or NULL."""
+    cdef const uint8_t *b = c.table + <size_t>(hash & c.mask) * 64
+    cdef int k
+    for k in range(2):
+        if memcmp(b, key, 16) == 0:
+            return <const Value *>(b + 32)
+        if memcmp(b + 16, key, 16) == 0:
+            return <const Value *>(b + 48)
+        b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
+    return cache_find_aside(c, key, hash)
+
+
+cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
     cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
     if memcmp(line, key48, LONG_KEY) == 0:
         return <Value *>(line + LONG_KEY)

@@ -140,7 +140,7 @@ cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssi
 
 cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
     """Everything about one sequence (one text, or `count` words), read up to `limit` tokens: fills `out`, returns the strings."""
-    if limit > 0 or engine.pipeline.model.text_values:
+    if limit >= 0 or engine.pipeline.model.text_values:
         # Truncated: the exact path stops where the reference stops, and so meets no error that lies behind.
         return _exact(engine, texts, start, count, pretokenized, limit, left, out)
     cdef Documents d = Documents()
@@ -258,9 +258,9 @@ cdef class Batch(EncodingSource):
         try:
             if spans == NULL or words == NULL:
                 raise MemoryError("no memory for an Encoding")
-            strings_a = _full(self.engine, self.inputs.texts, r.a, r.n_a, self.inputs.pretokenized, 0, False, &a)
+            strings_a = _full(self.engine, self.inputs.texts, r.a, r.n_a, self.inputs.pretokenized, -1, False, &a)
             if r.n_b >= 0:
-                strings_b = _full(self.engine, self.inputs.texts, r.a + r.n_a, r.n_b, self.inputs.pretokenized, 0, False, &b)
+                strings_b = _full(self.engine, self.inputs.texts, r.a + r.n_a, r.n_b, self.inputs.pretokenized, -1, False, &b)
             pads = e.n - _row_length(plan, a.n, b.n)
             if self.padding is not None and self.padding[1] == "left":
                 at = pads
@@ -495,7 +495,7 @@ cdef int _write_row(Encoded e, RowPlan plan, InputRow *r, object padding, Py_ssi
 
 cdef Encoding _eager_row(Engine engine, Settings settings, Inputs inputs, InputRow *r, bint add_special_tokens, bint bare):
     """One row through the object form of every stage, without padding."""
-    cdef int64_t limit_a = 0, limit_b = 0
+    cdef int64_t limit_a = -1, limit_b = -1
     cdef bint left = False
     cdef Encoding a, b = None
     if settings.truncation is not None and not settings.full_overflow:
@@ -503,11 +503,7 @@ cdef Encoding _eager_row(Engine engine, Settings settings, Inputs inputs, InputR
         left = direction == "left"
         limit_b = min(max_length, 1 << 60)
         # A sequence that the strategy does not cut is not stopped early (do_tokenize asks for its type id).
-        limit_a = 0 if strategy == "only_second" else limit_b
-        if limit_b == 0:
-            limit_b = limit_a = 1        # the reference stops after the first word of model tokens
-            if strategy == "only_second":
-                limit_a = 0
+        limit_a = -1 if strategy == "only_second" else limit_b
     a = _sequence(engine, inputs, r.a, r.n_a, 0, limit_a, left, bare)
     if r.n_b >= 0:
         b = _sequence(engine, inputs, r.a + r.n_a, r.n_b, 1, limit_b, left, bare)

@@ -215,6 +215,15 @@ cdef tuple _state_functions():
 
 # --- the class -------------------------------------------------------------------------------------------------------
 
+cdef object _as_html = None
+
+
+def show_as_html(function):
+    """Have `_repr_html_` of every Encoding give function(encoding); the package's front end sets it."""
+    global _as_html
+    _as_html = function
+
+
 @cython.final
 @cython.no_gc
 @cython.auto_pickle(False)
@@ -380,6 +389,10 @@ cdef class Encoding:
     def __repr__(self):
         return (f"Encoding(num_tokens={self.n}, attributes=[ids, type_ids, tokens, offsets, attention_mask, "
                 "special_tokens_mask, overflowing])")
+
+    def _repr_html_(self):
+        """The tokens as HTML, which notebooks show."""
+        return None if _as_html is None else _as_html(self)
 
     def __len__(self):
         return self.n

@@ -18,6 +18,8 @@ cdef enum:
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
     void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
+    const ChunkCache *seeds  # chunks that are one token, read by all workers, or NULL
+    int seeds_complete       # no other chunk of at most 16 bytes is one token by being in the vocabulary
     const void *check        # Matcher of the normalized added tokens without their separators, or NULL
     int keeps_nul
     int kind                 # CHUNK_*
@@ -77,6 +79,9 @@ cdef class Engine:
     cdef int64_t generation
     cdef ChunkCache prototype
     cdef bint has_prototype
+    cdef bint looked_through                 # for the prototype of raw chunks
+    cdef int seeded                          # what came of it (seeds.seed_cache)
+    cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings
     cdef list strings(self)
     cdef readonly str tier
@@ -85,6 +90,7 @@ cdef class Engine:
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)
     cdef object _choose_raw(self, normalizer_spec, pre_tokenizer_spec)
     cdef int _make_prototype(self) except -1
+    cdef int _seed_raw(self, int64_t size) except -1
     cdef WorkerBox checkout(self, int threads)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1

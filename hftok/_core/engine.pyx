@@ -18,18 +18,19 @@ from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_find, cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
     cache_reserve, cache_spill, cache_text_key, ht_key,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
-from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
+from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
+from hftok._core.seeds cimport seed_cache
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
@@ -52,6 +53,7 @@ include "emit.pxi"
 cdef enum:
     UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
     UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
+    PROVE_AT = 1 << 22       # bytes of text in all calls from which on a BPE vocabulary is looked through for what it proves
     SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
     KEEP_BYTES = 1 << 26     # an output buffer larger than this is not kept from call to call
     ERROR_DOCUMENT = 64      # offsets of error classes in Call.error
@@ -342,6 +344,23 @@ cdef class Engine:
             cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
         return 0
 
+    cdef int _seed_raw(self, int64_t size) except -1:
+        """What a scanner of raw text may know about the vocabulary, once there has been enough text to pay for it."""
+        self.seen += size
+        if self.looked_through or self.seen < PROVE_AT:
+            return 0
+        self.looked_through = True
+        self.raw.allow_cuts()
+        if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
+            raise MemoryError("no memory for the word cache")
+        try:
+            self.seeded = seed_cache(&self.prototype, self.raw.model, self.raw.rules.marks)
+            self.has_prototype = self.seeded > 0
+        finally:
+            if not self.has_prototype:
+                cache_free(&self.prototype)
+        return 0
+
     # ------------------------------------------------------------------ the batch loop
 
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel_flag, int64_t *n_units) except -1:
@@ -359,7 +378,7 @@ cdef class Engine:
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
         if call.scanned and documents.bytes >= SEED_AT:
             if self.raw is not None:
-                self.raw.allow_cuts()
+                self._seed_raw(documents.bytes)
             elif not self.has_prototype:
                 self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
@@ -369,7 +388,10 @@ cdef class Engine:
             for i in range(threads):
                 box = self.checkout(threads)
                 boxes.append(box)
-                if call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
+                if self.raw is not None:
+                    box.context.seeds = &self.prototype if self.has_prototype else NULL
+                    box.context.seeds_complete = self.seeded == 2
+                elif call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
                 box.w.row_ends = call.row_ends
@@ -752,7 +774,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
             return worker_end(w, row)
         if error > 0:
             return error
-    error = (<Pipeline>c.pipeline).tokens(x, 0, False, w.want_spans)
+    error = (<Pipeline>c.pipeline).tokens(x, -1, False, w.want_spans)
     if error:
         return error + ERROR_EXACT
     error = worker_id_room(w, x.n_tokens + w.n_prefix + w.n_suffix + 8)
@@ -804,6 +826,12 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         v = cache_find_overflow(&w.cache, key, hash)
         if v == NULL:
             v = cache_find_aside(&w.cache, key, hash)
+        if v == NULL and c.seeds != NULL:
+            v = <Value *>cache_find(c.seeds, key, hash)
+            if v != NULL:
+                emit_value(w, chunk, v, full)
+                cache_insert(&w.cache, key, hash, v)
+                return 0
     elif n <= LONG_KEY:
         memset(long_key, 0, LONG_KEY)
         memcpy(long_key, text, n)
@@ -861,7 +889,11 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
             return MODEL_NO_MEMORY
         c.starts = <int64_t *>p
         c.room = count
-    count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_bytes(text, n, c.ids, c.starts, x.model_scratch)
+    if c.seeds != NULL and c.seeds_complete and n <= 16:
+        # No token is the whole of it, or it would have been found.
+        count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_pieces(text, n, c.ids, c.starts, <BPEScratch *>x.model_scratch)
+    else:
+        count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_bytes(text, n, c.ids, c.starts, x.model_scratch)
     if count < 0:
         return MODEL_NO_MEMORY
     for i in range(count):

@@ -40,7 +40,7 @@ cdef class Pipeline:
     cdef readonly bint needs_gil
     # Steps up to the pre-tokens (in x.pt.splits); then the model on them. 0 or an error: PT_* below 16, MODEL_* + 16.
     cdef int split(self, ExactState *x, const uint8_t *text, int64_t size) noexcept nogil
-    # limit > 0: stop as the reference does once that many tokens are there; left: count from the end.
+    # limit >= 0: stop as the reference does once that many tokens are there (after a pre-token); left: count from the end.
     cdef int tokens(self, ExactState *x, int64_t limit, bint left, bint spans) noexcept nogil
     cdef object failure(self, int error)
 

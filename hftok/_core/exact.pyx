@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from hftok._core.added_tokens cimport AddedMatcher, match_token
+from hftok._core.added_tokens cimport AddedMatcher, is_empty_behind, match_token
 from hftok._core.models.model cimport MODEL_BAD_SCORES, MODEL_MISSING_UNK, MODEL_NO_MEMORY, VALUE_TEXT, Model, ModelToken, tv_free
 from hftok._core.normalized cimport (
     PT_NO_MEMORY, PT_PANIC, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, ns_original_span, pt_begin_splits, pt_end_splits, pt_free,
@@ -121,7 +121,7 @@ cdef class Pipeline:
         cdef ExactToken *out
         cdef int64_t a, b
         x.n_tokens = 0
-        if limit > 0 and left:
+        if limit >= 0 and left:
             # Which splits the reference would tokenize, counted from the end (their tokens are made again below).
             i = last
             first = last
@@ -172,7 +172,7 @@ cdef class Pipeline:
                 if spans:
                     _span(p, s, t.start, t.end, &cursor, &chars, out)
             total += x.pieces.size
-            if limit > 0 and not left and total >= limit:
+            if limit >= 0 and not left and total >= limit:
                 break
         return 0
 
@@ -209,19 +209,20 @@ cdef void _span(PreTokenized *p, const Split *s, int64_t start, int64_t end, int
 cdef int _split_added(PreTokenized *p, const Split *s, AddedMatcher matcher) noexcept nogil:
     """Cut the added tokens out of one split's normalized text and push the pieces."""
     cdef const uint8_t *text = p.text + s.start
-    cdef int64_t size = s.end - s.start, i = 0, floor = 0
+    cdef int64_t size = s.end - s.start, i = 0, floor = 0, behind = -1
     cdef Split piece
     cdef Hit hit
     cdef int found
-    while i < size:
-        if not matcher.m.first[text[i]]:
+    while i < size or (i == size and matcher.m.matches_empty):
+        if i < size and not matcher.m.first[text[i]]:
             i += 1
             continue
         found = match_token(&matcher.m, text, size, i, floor, &hit)
-        if found == MATCH_NONE:
+        if found == MATCH_NONE or is_empty_behind(&matcher.m, &hit, i, behind):
             i += 1
             continue
         i = hit.resume
+        behind = i if hit.id != matcher.m.empty.id else -1
         if found != MATCH_TOKEN:
             continue
         if hit.start > hit.end:

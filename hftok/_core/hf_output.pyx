@@ -11,6 +11,7 @@ cimport numpy as cnp
 from cpython.list cimport PyList_New
 from libc.stdint cimport int64_t, uint32_t
 
+from hftok._core.array_memory cimport new_int64
 from hftok._core.parallel cimport parallel_for
 from hftok._core.pylist cimport fill_constant, fill_pairs, fill_u32, int_from_u64
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item
@@ -91,7 +92,7 @@ cdef object _matrices(Rows *r):
 
 
 cdef object _matrix(const Rows *r, int dimensions, cnp.npy_intp *shape, int64_t **data):
-    cdef object a = cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
+    cdef object a = new_int64(dimensions, shape)
     data[0] = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>a)
     return _from_numpy(a) if r.want.tensors == TORCH else a
 

@@ -9,6 +9,8 @@ from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from hftok._core.array_memory cimport new_int64
+
 cnp.import_array()
 
 cdef extern from "Python.h":
@@ -48,7 +50,7 @@ def padded_matrix(list rows not None, list like not None, Py_ssize_t width, int6
     cdef int overflow = 0
     shape[0] = PyList_GET_SIZE(rows)
     shape[1] = width
-    matrix = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT64, 0)
+    matrix = new_int64(2, shape)
     p = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>matrix)
     for i in range(PyList_GET_SIZE(rows)):
         row = <object>PyList_GET_ITEM(rows, i)

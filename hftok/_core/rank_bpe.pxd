@@ -1,12 +1,13 @@
 # Text to token numbers by ranks: pieces, caches, special tokens. See rank_bpe.pyx.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from hftok._core.chunk_cache cimport ChunkCache
+from hftok._core.chunk_cache cimport ChunkCache, ht_key
 from hftok._core.models.merges cimport MergeScratch
 from hftok._core.models.ranks cimport RankTable
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.normalized cimport PreTokenized
 from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.scanners.pattern_words cimport PatternRule
 
 cdef enum:
     RANK_OK = 0
@@ -34,12 +35,14 @@ cdef class RankEncoder:
     """Pattern, ranks and special tokens; immutable but for its pool of workers."""
     cdef readonly RankTable table
     cdef RustPattern pattern
+    cdef PatternRule rule            # of the pattern, if it is one of the usual ones
     cdef VocabTable specials         # entry -> number
     cdef uint32_t *order             # where specials begin alike: their order in the reference, else NULL
     cdef uint8_t first[256]          # bytes that special tokens begin with; all, if one is empty
     cdef int64_t *lengths            # the different lengths of specials, in bytes
     cdef int64_t n_lengths
     cdef readonly bint has_empty
+    cdef public bint skips_empty     # empty pieces are nothing, not an error
     cdef RankWorker *idle
 
     cdef RankWorker *take(self, int64_t budget) except NULL
@@ -60,5 +63,10 @@ cdef class RankEncoder:
     # The same for one piece; `whole`: look it up before merging.
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil
     cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
+    cdef int keyed_piece(
+        self, RankWorker *w, const uint8_t *p, int64_t n, const ht_key *key, uint32_t hash) noexcept nogil
+    cdef int new_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
+    # `ordinary` where there is a rule for the pattern.
+    cdef int usual(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
 
 cdef int rank_check(int error) except -1

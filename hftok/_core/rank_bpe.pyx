@@ -5,7 +5,8 @@ dropped, each piece is encoded alone (`ranks`). Special tokens are sought first,
 text. The text between two of them is searched by itself, so the pattern sees no further. Where one special token begins
 with another, the reference tries them in the order of its hash table: `rust_hash_order` gives that order.
 
-Where pieces are is decided in one place, `next_piece`. Pieces of up to 48 bytes are looked up in the worker's cache first.
+Where pieces are is decided in two places: for the usual patterns, which match something everywhere, by hand (`usual`, with
+`pattern_words`), for others by the matcher (`next_piece`). Pieces of up to 48 bytes are looked up in the worker's cache first.
 Text that a user controls becomes a special token only if the caller allowed that token: only `encode` with a set of
 allowed ones writes the number of a special token.
 
@@ -25,12 +26,22 @@ from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ran
 from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, vocab_entry
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_PANIC, pt_free, pt_init
 from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.scanners.pattern_words cimport FAMILY_NONE, match_end, rule_of
 from hftok._core.text cimport utf8_len
+
+cdef enum:
+    AHEAD = 32               # pieces that are found before the first of them is looked up
 
 cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+
+    #if defined(__GNUC__) || defined(__clang__)
+    #define HFTOK_RANK_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define HFTOK_RANK_PREFETCH(p) ((void)(p))
+    #endif
 
     static inline uint32_t hftok_rank_hash(ht_key k) {
         uint64_t h = (k.lo ^ UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
@@ -74,6 +85,7 @@ cdef extern from *:
         return k;
     }
     """
+    void prefetch "HFTOK_RANK_PREFETCH"(const void *p) noexcept nogil
     uint32_t rank_hash "hftok_rank_hash"(ht_key k) noexcept nogil
     uint32_t rank_hash_key "hftok_rank_hash_key"(ht_key k) noexcept nogil
     uint32_t rank_hash_long "hftok_rank_hash_long"(const uint8_t *key) noexcept nogil
@@ -133,6 +145,11 @@ cdef inline int row_room(RankWorker *w, int64_t n) noexcept nogil:
     w.row = row
     w.row_capacity = n + (n >> 2) + 64
     return 0
+
+
+cdef inline bint cacheable(const uint8_t *p, int64_t n) noexcept nogil:
+    """A key is zero behind the piece and never zero at its beginning (chunk_cache): no NUL at either end."""
+    return 0 < n <= LONG_KEY and p[0] != 0 and p[n - 1] != 0
 
 
 cdef inline int emit(RankWorker *w, const Value *v) noexcept nogil:
@@ -212,6 +229,7 @@ cdef class RankEncoder:
             raise RuntimeError("a RankEncoder is filled once, when it is made")
         self.table = table
         self.pattern = pattern
+        self.rule = rule_of(pattern.pattern, True)
         map_ = VocabMap(specials)
         # Taken over whole: the map is nobody else's.
         self.specials = map_.table
@@ -319,6 +337,11 @@ cdef class RankEncoder:
     cdef int64_t next_piece(
         self, RankWorker *w, const uint8_t *text, int64_t size, int64_t at, int64_t last, int64_t *start
     ) noexcept nogil:
+        if self.rule.family != FAMILY_NONE:
+            if at >= size:
+                return -1
+            start[0] = at                # the matches of these patterns follow one another without gaps
+            return match_end(&self.rule, text, at, size)
         return self.pattern.next(&w.matcher, text, size, at, last, start)
 
     cdef int piece(self, RankWorker *w, const uint8_t *p, int64_t n, bint whole) noexcept nogil:
@@ -340,47 +363,84 @@ cdef class RankEncoder:
 
     cdef int cached_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil:
         """`piece` through the cache."""
-        cdef uint32_t hash
         cdef ht_key key
-        cdef uint8_t *bucket
         cdef Value *v
         cdef uint8_t line[LONG_KEY]
-        cdef int64_t before
-        cdef int error
-        # A key is zero behind the piece and never zero at its beginning (chunk_cache): no NUL at either end.
-        cdef bint cacheable = 0 < n <= LONG_KEY and p[0] != 0 and p[n - 1] != 0
-        if cacheable:
-            if n <= 16:
-                key = rank_key(p, n)
-                hash = rank_hash(key)
-                bucket = w.cache.table + <size_t>(hash & w.cache.mask) * 64
-                if memcmp(bucket, &key, 16) == 0:
-                    return emit(w, <Value *>(bucket + 32))
-                if memcmp(bucket + 16, &key, 16) == 0:
-                    return emit(w, <Value *>(bucket + 48))
-                v = cache_find_overflow(&w.cache, &key, hash)
-            else:
-                memset(line, 0, LONG_KEY)
-                memcpy(line, p, <size_t>n)
-                v = cache_find_long(&w.cache, line, rank_hash_long(line))
-            if v != NULL:
-                return emit(w, v)
-        before = w.n_ids
-        error = self.piece(w, p, n, True)
-        if error == RANK_OK and cacheable and w.n_ids - before <= MAX_SPILLED:
+        if not cacheable(p, n):
+            return self.piece(w, p, n, True)
+        if n <= 16:
+            key = rank_key(p, n)
+            return self.keyed_piece(w, p, n, &key, rank_hash(key))
+        memset(line, 0, LONG_KEY)
+        memcpy(line, p, <size_t>n)
+        v = cache_find_long(&w.cache, line, rank_hash_long(line))
+        return emit(w, v) if v != NULL else self.new_piece(w, p, n)
+
+    cdef int keyed_piece(
+        self, RankWorker *w, const uint8_t *p, int64_t n, const ht_key *key, uint32_t hash
+    ) noexcept nogil:
+        cdef uint8_t *bucket = w.cache.table + <size_t>(hash & w.cache.mask) * 64
+        cdef Value *v
+        if memcmp(bucket, key, 16) == 0:
+            return emit(w, <Value *>(bucket + 32))
+        if memcmp(bucket + 16, key, 16) == 0:
+            return emit(w, <Value *>(bucket + 48))
+        v = cache_find_overflow(&w.cache, key, hash)
+        return emit(w, v) if v != NULL else self.new_piece(w, p, n)
+
+    cdef int new_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil:
+        """A piece that the cache does not know, and then does."""
+        cdef int64_t before = w.n_ids
+        cdef int error = self.piece(w, p, n, True)
+        if error == RANK_OK and w.n_ids - before <= MAX_SPILLED:
             remember(w, p, n, w.ids + before, w.n_ids - before)
         return error
+
+    cdef int usual(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
+        """`ordinary` for the usual patterns: some pieces are found ahead, so that their places in the cache are on their
+        way when they are looked up."""
+        cdef int64_t ends[AHEAD]
+        cdef ht_key keys[AHEAD]
+        cdef uint32_t hashes[AHEAD]
+        cdef bint keyed[AHEAD]
+        cdef int64_t at = 0, start, end
+        cdef int count, i, error
+        while at < size:
+            start = at
+            count = 0
+            while count < AHEAD and at < size:
+                end = match_end(&self.rule, text, at, size)
+                ends[count] = end
+                keyed[count] = end - at <= 16 and cacheable(text + at, end - at)
+                if keyed[count]:
+                    keys[count] = rank_key(text + at, end - at)
+                    hashes[count] = rank_hash(keys[count])
+                    prefetch(w.cache.table + <size_t>(hashes[count] & w.cache.mask) * 64)
+                at = end
+                count += 1
+            for i in range(count):
+                if keyed[i]:
+                    error = self.keyed_piece(w, text + start, ends[i] - start, &keys[i], hashes[i])
+                else:
+                    error = self.cached_piece(w, text + start, ends[i] - start)
+                if error != RANK_OK:
+                    return error
+                start = ends[i]
+        return RANK_OK
 
     cdef int ordinary(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
         cdef int64_t at = 0, last = -1, start = 0, end
         cdef int error
+        if self.rule.family != FAMILY_NONE:
+            return self.usual(w, text, size)
         while True:
             end = self.next_piece(w, text, size, at, last, &start)
             if end < 0:
                 break
-            error = self.cached_piece(w, text + start, end - start)
-            if error != RANK_OK:
-                return error
+            if end > start or not self.skips_empty:
+                error = self.cached_piece(w, text + start, end - start)
+                if error != RANK_OK:
+                    return error
             last = at = end
             if end == start:
                 at += utf8_len(text[end]) if end < size else 1

@@ -122,9 +122,10 @@ cdef class RankEncoding:
     def __dealloc__(self):
         free(self.entry_of)
 
-    def _set_up(self, mergeable_ranks, special_tokens, pat_str, longest_first=False):
+    def _set_up(self, mergeable_ranks, special_tokens, pat_str, longest_first=False, skips_empty=False):
         """Compile: ranks (dict of bytes -> int), special tokens (dict of str -> int), pattern. longest_first: of special
-        tokens that begin at the same place the longest is taken, and not the first of a hash table."""
+        tokens that begin at the same place the longest is taken, not the first of a hash table. skips_empty: an empty piece is
+        nothing, not an error."""
         cdef RankTable table
         if not isinstance(pat_str, str):
             raise TypeError(f"'{type(pat_str).__name__}' object is not an instance of 'str'")
@@ -138,6 +139,7 @@ cdef class RankEncoding:
             names = sorted(specials, key=len, reverse=True) if longest_first else table_order(specials)
             order = {name: i for i, name in enumerate(names)}
         self.encoder = RankEncoder(table, RustPattern(pat_str), specials, order)
+        self.encoder.skips_empty = skips_empty
         self.special_entries = {name: i for i, name in enumerate(specials)}
         self.special_names = frozenset(specials)
         self.all_special = b"\1" * len(specials)

@@ -21,6 +21,7 @@ from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join
+from hftok._core.seeds cimport all_proved
 from hftok._core.worker cimport (
     HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
 )
@@ -188,11 +189,12 @@ cdef class RawScanner:
 
     def allow_cuts(self):
         """Byte-level text: cut chunks from now on where that cannot change a token. A model that looks for whole words must not
-        miss one: then the vocabulary has to be looked through, which only a large call is worth."""
+        miss one, nor find one in a part of a word: then all tokens must be what the merges make of their text anyhow, and to
+        know that the vocabulary has to be looked through, which only a large call is worth."""
         if self.cuts_decided:
             return
         self.cuts_decided = True
         if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
             return
-        if not self.model.ignore_merges or self.model.tokens_are_uncut():
+        if not self.model.ignore_merges or all_proved(self.model):
             self.rules.cuts = &self.model.byte_cuts.table

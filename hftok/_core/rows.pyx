@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from hftok._core.array_memory cimport new_int64
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
@@ -482,6 +483,6 @@ def encode_padded(Engine engine not None, settings, texts, pairs, truncation, le
 
 
 cdef object _matrix(cnp.npy_intp *shape, int64_t **data):
-    a = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT64, 0)
+    a = new_int64(2, shape)
     data[0] = <int64_t *>cnp.PyArray_DATA(<cnp.ndarray>a)
     return a

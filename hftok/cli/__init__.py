@@ -1,4 +1,4 @@
-"""The command line: `hftok demo | encode | inspect | parity | bench`.
+"""The command line: `hftok demo | encode | inspect | parity | bench | train`.
 
 Exit status: 0: done; 1: a difference from the reference was found; 2: wrong use, or something cannot be read.
 """
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hftok import __version__
-from hftok.cli import bench, demo, encode, inspect, parity
+from hftok.cli import bench, demo, encode, inspect, parity, train
 from hftok.cli.inputs import UserError
 
 __all__ = ["main"]
 
-COMMANDS = (demo, encode, inspect, parity, bench)
+COMMANDS = (demo, encode, inspect, parity, bench, train)
 
 
 class _Command(argparse.ArgumentParser):

@@ -66,6 +66,7 @@ def _namespace(base: Any) -> dict[str, Any]:
         "from_pretrained": _loader(base),
         "convert_to_native_format": _native_format(base),
         "_patch_mistral_regex": _mistral_regex(base),
+        "_repr_html_": _as_html,
     }
     calls = {"encode": hf_calls.encode, "_encode_plus": hf_calls.encode_plus}
     if not hasattr(base, "_switch_to_input_mode") and not hasattr(base, "_switch_to_target_mode"):
@@ -241,6 +242,12 @@ def _with_reference_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *reference_tokens(args), **reference_tokens(kwargs))
 
     return method
+
+
+def _as_html(self: Any) -> str:
+    """The tokenizer's backend as a table, which notebooks show."""
+    html: str = self._tokenizer._repr_html_()
+    return html
 
 
 def _one_at_a_time(original: Callable[..., Any]) -> Callable[..., Any]:

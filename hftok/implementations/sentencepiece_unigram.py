@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from hftok import decoders, normalizers, pre_tokenizers
 from hftok.added_tokens import AddedToken
 from hftok.implementations.base_tokenizer import BaseTokenizer, Texts
 from hftok.models import Unigram
 from hftok.patterns import Regex
+from hftok.sentencepiece_file import UNIGRAM, SentencePieceFile
 from hftok.tokenizer import Tokenizer
 from hftok.trainers import UnigramTrainer
 
@@ -97,15 +97,17 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
             ValueError: it is no SentencePiece model.
             Exception: its algorithm is not Unigram.
         """
-        with open(filename, "rb") as file:
-            model = _SentencePieceModel(file.read(), filename)
-        if model.model_type != 1:
+        model = SentencePieceFile.read(filename)
+        if model.model_type != UNIGRAM:
             raise Exception(
                 f"{filename}: a `Unigram` model is wanted, but this file was trained with a different algorithm"
             )
-        tokenizer = Tokenizer(Unigram(model.pieces, model.unk_id, model.byte_fallback))
+        pieces = [(piece, score) for piece, score, _ in model.pieces]
+        tokenizer = Tokenizer(Unigram(pieces, model.unk_id, model.byte_fallback))
         spaces: normalizers.Normalizer = normalizers.Replace(Regex(" {2,}"), " ")
-        parts = [normalizers.Precompiled(model.charsmap), spaces] if model.charsmap else [spaces]
+        parts = [spaces]
+        if model.precompiled_charsmap:
+            parts.insert(0, normalizers.Precompiled(model.precompiled_charsmap))
         tokenizer.normalizer = normalizers.Sequence(parts)
         _mark_blanks(tokenizer, "▁", True)
         self = SentencePieceUnigramTokenizer.__new__(SentencePieceUnigramTokenizer)
@@ -117,88 +119,3 @@ def _mark_blanks(tokenizer: Tokenizer, replacement: str, add_prefix_space: bool)
     scheme = "always" if add_prefix_space else "never"
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=replacement, prepend_scheme=scheme)
     tokenizer.decoder = decoders.Metaspace(replacement=replacement, prepend_scheme=scheme)
-
-
-# ---- the model file: a Protocol Buffers message
-
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-
-
-class _SentencePieceModel:
-    """The fields of a ModelProto that a Unigram tokenizer is made of.
-
-    ModelProto: 1 = pieces (1 = piece, 2 = score), 2 = trainer_spec (3 = model_type, 35 = byte_fallback, 40 = unk_id),
-    3 = normalizer_spec (2 = precompiled_charsmap). Fields left out have SentencePiece's defaults.
-    """
-
-    def __init__(self, data: bytes, name: str) -> None:
-        self.pieces: list[tuple[str, float]] = []
-        self.model_type = 1
-        self.unk_id = 0
-        self.byte_fallback = False
-        self.charsmap = b""
-        try:
-            for field, value in _fields(data):
-                if field == 1 and isinstance(value, bytes):
-                    self.pieces.append(_piece(value))
-                elif field == 2 and isinstance(value, bytes):
-                    for key, item in _fields(value):
-                        if key == 3 and isinstance(item, int):
-                            self.model_type = item
-                        elif key == 35:
-                            self.byte_fallback = bool(item)
-                        elif key == 40 and isinstance(item, int):
-                            self.unk_id = item
-                elif field == 3 and isinstance(value, bytes):
-                    for key, item in _fields(value):
-                        if key == 2 and isinstance(item, bytes):
-                            self.charsmap = item
-            if not self.pieces:
-                raise ValueError("it has no pieces")
-        except (ValueError, struct.error) as error:
-            raise ValueError(f"{name} is no SentencePiece model: {error}") from None
-
-
-def _piece(data: bytes) -> tuple[str, float]:
-    piece, score = "", 0.0
-    for field, value in _fields(data):
-        if field == 1 and isinstance(value, bytes):
-            piece = value.decode()
-        elif field == 2 and isinstance(value, bytes):
-            score = struct.unpack("<f", value)[0]
-    return piece, score
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """(field number, value) of a message: varints as int, everything else as its bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == _VARINT:
-            number, at = _varint(data, at)
-            yield key >> 3, number
-            continue
-        if kind == _BYTES:
-            size, at = _varint(data, at)
-        elif kind in (_FIXED32, _FIXED64):
-            size = 4 if kind == _FIXED32 else 8
-        else:
-            raise ValueError(f"field {key >> 3} is of the unknown kind {kind}")
-        if at + size > len(data):
-            raise ValueError("it ends in the middle of a field")
-        yield key >> 3, data[at : at + size]
-        at += size
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    number = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            raise ValueError("it ends in the middle of a number")
-        byte = data[at]
-        at += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number, at
-    raise ValueError("a number of more than 64 bits")

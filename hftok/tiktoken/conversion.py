@@ -15,25 +15,29 @@ asked for in that case. Whatever else an Encoding cannot say is refused.
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from hftok._core import code_points, regex_program, regex_syntax, rust_regex
-from hftok._core.code_points import Ranges
 from hftok._core.models.ranks import RankTable
-from hftok._core.regex_tree import Alternatives, Empty, Node, Repeat, Sequence, Set
+from hftok._core.regex_neighbours import sure_starts
+from hftok._core.regex_tree import Node
+from hftok._core.rust_hash_order import table_order
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.models import BPE
 from hftok.pre_tokenizers import ByteLevel
 from hftok.tiktoken.core import Encoding
+from hftok.tiktoken.load import dump_tiktoken_bpe
 
 if TYPE_CHECKING:
     from hftok.tokenizer import Tokenizer
 
-__all__ = ["BYTE_LEVEL_PATTERN", "as_tiktoken"]
+__all__ = ["BYTE_LEVEL_PATTERN", "as_tiktoken", "save_tiktoken", "to_tiktoken"]
 
 # What ByteLevel splits by (reference: pre_tokenizers/byte_level.rs).
 BYTE_LEVEL_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -68,6 +72,29 @@ def as_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Encoding:
         )
     )
     return encoding
+
+
+def to_tiktoken(tokenizer: Tokenizer, name: str | None = None) -> Any:
+    """An Encoding of the tiktoken package (see `Tokenizer.to_tiktoken`)."""
+    encoding = as_tiktoken(tokenizer, name)
+    # tiktoken tries special tokens in the order of its hash table, a Tokenizer finds the longest.
+    tried: list[str] = []
+    for token in table_order(encoding._special_tokens):
+        shorter = next((other for other in tried if token.startswith(other)), None)
+        if shorter is not None:
+            _refuse("AddedToken", f"tiktoken finds {shorter!r} where the text has {token!r}")
+        tried.append(token)
+    return importlib.import_module("tiktoken").Encoding(
+        encoding.name,
+        pat_str=encoding._pat_str,
+        mergeable_ranks=encoding._mergeable_ranks,
+        special_tokens=encoding._special_tokens,
+    )
+
+
+def save_tiktoken(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
+    """Write the ranks to a file (see `Tokenizer.save_tiktoken`)."""
+    dump_tiktoken_bpe(as_tiktoken(tokenizer)._mergeable_ranks, os.fspath(path))
 
 
 def _refuse(component: str, why: str) -> NoReturn:
@@ -128,24 +155,8 @@ def _check_pattern(pattern: str) -> None:
 
 def _covers(tree: Node) -> bool:
     """Whether a match begins at every character: each is one that some branch needs nothing else for."""
-    branches = tree.branches if isinstance(tree, Alternatives) else (tree,)
-    ranges = code_points.from_pairs(pair for branch in branches for pair in _sure_starts(branch))
     # No text holds a surrogate.
-    return code_points.union(ranges, ((0xD800, 0xDFFF),)) == code_points.ANY
-
-
-def _sure_starts(branch: Node) -> Ranges:
-    """Characters that the branch matches by themselves, whatever follows."""
-    items = branch.items if isinstance(branch, Sequence) else (branch,)
-    needed: Ranges | None = None
-    for item in items:
-        if (isinstance(item, Repeat) and item.low == 0) or isinstance(item, Empty):
-            continue
-        single = item.body if isinstance(item, Repeat) and item.low == 1 else item
-        if needed is not None or not isinstance(single, Set):
-            return code_points.NOTHING
-        needed = single.ranges
-    return needed or code_points.NOTHING
+    return code_points.union(sure_starts(tree), ((0xD800, 0xDFFF),)) == code_points.ANY
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -171,7 +182,11 @@ def _ranks(model: BPE, special: dict[str, int]) -> dict[bytes, int]:
         _refuse("BPE", "there is an empty token")
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        _refuse("BPE", f"{len(missing)} bytes are no tokens (the first is {missing[0]}), and text with them is dropped")
+        _refuse(
+            "BPE",
+            f"{len(missing)} bytes are no tokens (the first is {missing[0]}), and text with them is dropped (train "
+            "with initial_alphabet=ByteLevel.alphabet())",
+        )
     if len(set(ranks.values())) != len(ranks):
         _refuse("BPE", "two tokens have the same number")
     _check_merges(ranks, np.asarray(fields["merges"].rows), bool(model.ignore_merges))

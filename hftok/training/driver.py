@@ -28,7 +28,11 @@ from hftok.word_counts import WordCounts
 if TYPE_CHECKING:
     from hftok.tokenizer import Tokenizer
 
-__all__ = ["train_on_counts", "train_on_texts", "trainer_for"]
+__all__ = ["index_limit", "train_on_counts", "train_on_texts", "trainer_for"]
+
+SMALL_TEXT = 1 << 23
+SMALL_INDEX = 24_000_000
+INDEX_BYTES = 20  # for each byte beyond a small text
 
 log = logging.getLogger("hftok.training")
 
@@ -134,7 +138,7 @@ def _train(
             symbols=counts.symbols,
             max_token_length=settings.get("max_token_length"),
             threads=threads,
-            memory_limit=memory_limit,
+            memory_limit=index_limit(counts) if memory_limit is None else memory_limit,
             progress=report,
             **options,
         )
@@ -144,6 +148,16 @@ def _train(
     log.info("trained a vocabulary of %d tokens", len(fields["pieces" if kind is UnigramTrainer else "vocab"]))
     tokenizer._put_in_place(fields, tokens)
     trainer._set_words(counts)
+
+
+def index_limit(counts: WordCounts) -> int:
+    """Bytes for the index of pairs where the caller sets no limit.
+
+    A small text fits in the processor's caches, and to index it anew now and then costs no time, only less memory. A
+    large one gets as much as it could use.
+    """
+    text = counts._core.text_bytes
+    return SMALL_INDEX + INDEX_BYTES * max(text - SMALL_TEXT, 0)
 
 
 _PAIR_OPTIONS = (

@@ -17,6 +17,7 @@ from hftok._core.merge_ids import MergeIds
 from hftok._core.training.bpe import train_bpe
 from hftok.models import BPE
 from hftok.trainers import BpeTrainer, Trainer
+from hftok.training.driver import index_limit
 from hftok.training.progress import report_for
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def extend(
             symbols=counts.symbols,
             after=rows,
             threads=threads,
-            memory_limit=memory_limit,
+            memory_limit=index_limit(counts) if memory_limit is None else memory_limit,
             progress=report,
         )
     finally:

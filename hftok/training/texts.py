@@ -11,14 +11,14 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hftok._core.training.feed import Counter, InvalidUtf8
+from hftok._core.training.bpe import checked_size
+from hftok._core.training.feed import Counter, InvalidUtf8, next_block
 from hftok._core.training.sequences import Words
 from hftok._core.training.word_files import SpillingWordCounts
 from hftok._core.training.words import WordCounts
-from hftok.arguments import not_instance
 from hftok.model_files import os_error
 from hftok.training.progress import Report
 
@@ -34,13 +34,15 @@ class FileTexts:
 
     Args:
         paths: as the caller gave them.
+        ends: for files that are not read to their end, how many bytes are, up to the end of a line.
 
     Raises:
         Exception: a file cannot be opened, or is a folder; the message is the system's, with the path in a note.
     """
 
-    def __init__(self, paths: list[str]) -> None:
+    def __init__(self, paths: list[str], ends: Mapping[str, int] | None = None) -> None:
         self.paths = paths
+        self.ends = ends or {}
         self.size = 0
         for path in paths:
             with _reporting(path):
@@ -49,7 +51,7 @@ class FileTexts:
                     raise IsADirectoryError(21, "")
                 if not os.access(path, os.R_OK):
                     open(path, "rb").close()  # for its error
-                self.size += info.st_size
+                self.size += min(info.st_size, self.ends.get(path, info.st_size))
 
     def feed(self, count: _Counting, report: Report) -> None:
         stage = f"Pre-processing files ({self.size // 1_000_000} Mo)"
@@ -57,7 +59,7 @@ class FileTexts:
         report(stage, 0, self.size)
         for path in self.paths:
             with _reporting(path):
-                for data, start, stop in _windows(path, WINDOW * count.counter.threads):
+                for data, start, stop in _windows(path, WINDOW * count.counter.threads, self.ends.get(path)):
                     try:
                         count.counter.add_lines(data, start, stop)
                     except InvalidUtf8 as error:
@@ -83,27 +85,11 @@ class IteratedTexts:
         stage = "Pre-processing sequences"
         done = 0
         report(stage, 0, self.length)
-        for block in self.blocks():
+        while block := next_block(self.items, BLOCK_ITEMS, BLOCK_CHARACTERS):
             count.counter.add_texts(block)
             count.spill()
             done += len(block)
             report(stage, done, self.length)
-
-    def blocks(self) -> Iterator[list[str]]:
-        block: list[str] = []
-        size = 0
-        for item in self.items:
-            for text in (item,) if isinstance(item, str) else item:
-                if not isinstance(text, str):
-                    raise not_instance(text, "str")
-                block.append(text)
-                size += len(text)
-            if len(block) >= BLOCK_ITEMS or size >= BLOCK_CHARACTERS:
-                yield block
-                block = []
-                size = 0
-        if block:
-            yield block
 
 
 class _Counting:
@@ -111,7 +97,9 @@ class _Counting:
 
     def __init__(self, words: Words, threads: int | None, memory_limit: int | None) -> None:
         self.counter = Counter(words, threads)
-        self.spilling = None if memory_limit is None else SpillingWordCounts(memory_limit)
+        self.spilling: SpillingWordCounts | None = None
+        if memory_limit is not None:
+            self.spilling = SpillingWordCounts(checked_size("memory_limit", memory_limit, minimum=1))
 
     def spill(self) -> None:
         if self.spilling is not None and self.counter.nbytes > self.spilling.memory_limit:
@@ -182,7 +170,7 @@ class _reporting:  # noqa: N801 (reads as a statement: `with _reporting(path):`)
         raise reported from None
 
 
-def _windows(path: str, size: int) -> Iterator[tuple[Any, int, int]]:
+def _windows(path: str, size: int, end: int | None) -> Iterator[tuple[Any, int, int]]:
     """Buffers, and stretches of whole lines in them, about `size` bytes long."""
     with open(path, "rb") as file:
         info = os.fstat(file.fileno())
@@ -199,7 +187,7 @@ def _windows(path: str, size: int) -> Iterator[tuple[Any, int, int]]:
                 yield rest, 0, len(rest)
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            all_bytes = len(mapped)
+            all_bytes = len(mapped) if end is None else min(end, len(mapped))
             start = 0
             while start < all_bytes:
                 stop = all_bytes

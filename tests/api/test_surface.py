@@ -5,6 +5,7 @@ made from its code; its `__text_signature__`s are written by hand there, and som
 """
 
 import ast
+import importlib
 import inspect
 import pathlib
 import warnings
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 import tokenizers
+import tokenizers.tools
 
 import hftok.added_tokens
 import hftok.decoders
@@ -21,6 +23,7 @@ import hftok.normalizers
 import hftok.patterns
 import hftok.pre_tokenizers
 import hftok.processors
+import hftok.tools
 import hftok.trainers
 
 MODULES = ("normalizers", "pre_tokenizers", "processors", "decoders", "models", "trainers")
@@ -239,7 +242,7 @@ ENUMS = ("OffsetReferential", "OffsetType", "SplitDelimiterBehavior")
 
 
 def test_top_level_names():
-    imported_there = {"Enum", "List", "Tuple", "Union", "tokenizers"}
+    imported_there = {"Enum", "List", "Tuple", "Union", "tokenizers", "tools"}  # tools: by this test
     public = {name for name in dir(tokenizers) if not name.startswith("_")} - imported_there
     assert public <= {name for name in dir(hftok) if not name.startswith("_")}
     assert public <= set(hftok.__all__)
@@ -272,3 +275,66 @@ def test_methods_are_told():
         for name, member in vars(ours).items():
             if not name.startswith("_") and callable(member) and not isinstance(member, type):
                 assert member.__doc__, (ours, name)
+
+
+# ---- what is not in the stubs' component modules: signatures as both sides tell them
+
+
+def parameters_of(function: Any) -> list[tuple[str, str, Any]]:
+    """(name, kind, default) of each; lists that nobody may change are tuples here."""
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        default = tuple(parameter.default) if isinstance(parameter.default, list) else parameter.default
+        found.append((parameter.name, parameter.kind.name, default))
+    return found
+
+
+def assert_signatures(theirs: type, ours: type) -> int:
+    """Of every public method and, where it is written in Python, of the constructor. Ours may have more, by keyword."""
+    compared = 0
+    for name in dir(theirs):
+        if (name.startswith("_") and not (name == "__init__" and inspect.isfunction(theirs.__init__))) or not callable(
+            member := getattr(theirs, name)
+        ):
+            continue
+        try:
+            expected = parameters_of(member)
+        except ValueError:  # a compiled method without a text
+            continue
+        found = parameters_of(getattr(ours, name))
+        if found[-1:] and found[-1][1] == "VAR_KEYWORD" and expected[-1][1] != "VAR_KEYWORD":
+            found.pop()  # options that the reference takes by keyword only, whatever its text says
+            expected = expected[: len(found)]
+        assert [f for f in found if f[1] != "KEYWORD_ONLY" or f in expected] == expected, (theirs, name)
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("name", ["Tokenizer", "Encoding", "NormalizedString", "PreTokenizedString"])
+def test_signatures(name):
+    assert assert_signatures(getattr(tokenizers, name), getattr(hftok, name)) >= 5
+
+
+@pytest.mark.parametrize("module", ["implementations", "tools"])
+def test_signatures_of_python_classes(module):
+    theirs, ours = (importlib.import_module(f"{library}.{module}") for library in ("tokenizers", "hftok"))
+    classes = [name for name in dir(theirs) if isinstance(getattr(theirs, name), type)]
+    assert len(classes) > 1
+    for name in classes:
+        assert name in ours.__all__
+        assert_signatures(getattr(theirs, name), getattr(ours, name))
+
+
+def test_options_that_have_no_signature(capfd):
+    """Those that are taken by keyword: each of the reference's is known, and of others the same is said."""
+    tokenizer = hftok.Tokenizer(hftok.models.BPE())
+    for method, needed in (("enable_padding", {}), ("enable_truncation", {"max_length": 9})):
+        defaults = inspect.signature(getattr(tokenizers.Tokenizer, method)).parameters
+        options = {name: p.default for name, p in defaults.items() if name != "self" and p.default is not p.empty}
+        getattr(tokenizer, method)(**needed, **options)
+        assert capfd.readouterr() == ("", "")
+        getattr(tokenizer, method)(**needed, no_such_option=1)
+        said = capfd.readouterr()
+        getattr(tokenizers.Tokenizer(tokenizers.models.BPE()), method)(**needed, no_such_option=1)
+        assert said == capfd.readouterr()
+        assert "no_such_option" in "".join(said)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 import tokenizers
 from conftest import DATA
-from grid_checks import assert_rows, calls, explain, group, same
+from grid_checks import assert_rows, calls, explain, group, outcome, same
 from grid_texts import glued, grid_texts, random_texts
 
 import hftok
-from hftok.testing import assert_parity, encoding_fields
+from hftok.testing import FIELDS, assert_parity, encoding_fields, find_difference
 
 WORD_PIECE = ["bert-base-uncased", "bert-base-cased", "bert-base-chinese", "all-MiniLM-L6-v2", "gte-small"]
 CORPORA = ["english", "multilingual", "chinese", "code", "sentences"]
@@ -23,6 +25,8 @@ def pair_of_tokenizers(real_tokenizer):
 
     def load(name):
         if name not in loaded:
+            if len(loaded) > len(WORD_PIECE):
+                loaded.clear()  # all of them take gigabytes
             path = real_tokenizer(name)
             loaded[name] = hftok.Tokenizer(path), tokenizers.Tokenizer.from_file(path)
         return loaded[name]
@@ -113,10 +117,64 @@ def test_corpus(name, corpus, pair_of_tokenizers, corpus_documents, tmp_path):
 @pytest.mark.real
 @pytest.mark.parametrize("name", ALL)
 def test_every_real_tokenizer(name, pair_of_tokenizers):
-    """Loads and agrees; nothing of what these tokenizers use is refused."""
+    """Loads, agrees on strange texts and comes back from its own file; nothing that it uses is refused."""
     one, other = unlimited(*pair_of_tokenizers(name))
+    assert one.to_str() == other.to_str()
+    again = hftok.Tokenizer.from_str(one.to_str(pretty=True))
     texts = [*grid_texts()[::6], *random_texts(3, 10, 80), glued(" ")[:400]]
     for text in texts:
         mine, reference = one.encode(text), other.encode(text)
         assert encoding_fields(mine) == encoding_fields(reference), f"{text!a}"
-        assert one.decode(reference.ids) == other.decode(reference.ids), f"{text!a}"
+        assert again.encode(text).ids == reference.ids, f"{text!a}"
+        for skip in (True, False):
+            decoded = outcome(lambda ids=reference.ids, skip=skip: other.decode(ids, skip_special_tokens=skip))
+            assert same(
+                outcome(lambda ids=reference.ids, skip=skip: one.decode(ids, skip_special_tokens=skip)), decoded
+            )
+
+
+# The whole matrix: HFTOK_PARITY_CHARACTERS=2000000 pytest tests/parity/test_real_tokenizers.py -k matrix
+CHARACTERS = int(os.environ.get("HFTOK_PARITY_CHARACTERS", "6000"))
+
+
+@pytest.mark.real
+@pytest.mark.corpus
+@pytest.mark.parametrize("corpus", ["english", "code", "chinese", "multilingual", "strange"])
+@pytest.mark.parametrize("name", ALL)
+def test_matrix(name, corpus, pair_of_tokenizers, corpus_documents):
+    """Every field and the decoded text, of texts, pairs and words, whole documents and one long one."""
+    one, other = unlimited(*pair_of_tokenizers(name))
+    if corpus == "strange":
+        documents = [
+            *grid_texts()[::3],
+            *random_texts(5, max(CHARACTERS // 1000, 10), 200),
+            *map(glued, ("", " ", "a")),
+        ]
+    else:
+        documents = corpus_documents(corpus, CHARACTERS)
+        documents.append("\n".join(documents)[:100_000])
+    pairs = list(zip(documents[::2], documents[1::2], strict=False))
+    words = [document.split(" ") for document in documents]
+    for inputs, pretokenized, special in ((documents, False, True), (pairs, False, True), (words, True, False)):
+        for start in range(0, len(inputs), 200):
+            part = inputs[start : start + 200]
+            options = {"is_pretokenized": pretokenized, "add_special_tokens": special}
+            theirs = outcome(lambda part=part, options=options: other.encode_batch(part, **options))
+            ours = outcome(lambda part=part, options=options: one.encode_batch(part, **options))
+            if isinstance(theirs, BaseException):
+                assert same(ours, theirs), f"{ours!r} against {theirs!r}"
+                continue
+            for mine, reference, text in zip(ours, theirs, part, strict=True):
+                for field in FIELDS:
+                    if getattr(mine, field) != getattr(reference, field):
+                        raise AssertionError(difference(one, other, text, options))
+            if inputs is documents:
+                ids = [encoding.ids for encoding in theirs]
+                assert one.encode_batch_ids(part).to_list() == ids
+                decoded = outcome(lambda ids=ids: other.decode_batch(ids))
+                assert same(outcome(lambda ids=ids: one.decode_batch(ids)), decoded)
+
+
+def difference(one, other, text, options):
+    found = find_difference(one, other, [text], **options)
+    return f"in a batch only: {text!a}" if found is None else found.report()

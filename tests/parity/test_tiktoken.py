@@ -167,6 +167,20 @@ def test_random_ranks(pattern, rng):
             assert outcome(ours.encode_to_numpy, text, **kwargs) == outcome(theirs.encode_to_numpy, text, **kwargs)
 
 
+@pytest.mark.parametrize("pattern", [openai_public.R50K, openai_public.CL100K, openai_public.O200K])
+def test_every_character(pattern):
+    """The usual patterns are matched by hand: each character is of the class that tiktoken's Unicode tables say."""
+    ranks = BYTES | {bytes([a, b]): 256 + 256 * a + b for a in range(256) for b in range(256)}
+    ours, theirs = both(name="pairs", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    # All but most of the ideographs, syllables, private and unassigned ones, whose blocks are of one kind.
+    blocks = (0, 0x4E10), (0x9FF0, 0xAC10), (0xD7A0, 0xD800), (0xF8F0, 0x17010), (0x18CF0, 0x20010), (0xE0000, 0xE01F0)
+    points = [point for first, last in blocks for point in range(first, last)]
+    for start in range(0, len(points), 40_000):
+        text = "".join(f"a{c} {c}b1{c}'s{c}\n" for c in map(chr, points[start : start + 40_000]))
+        mine, their = ours.encode_to_numpy(text), theirs.encode_to_numpy(text)
+        assert np.array_equal(mine, their), hex(start)
+
+
 BYTES = {bytes([b]): b for b in range(256)}
 SMALL = both(
     name="small",

@@ -204,6 +204,15 @@ def test_model_object_is_trained_in_place():
     assert model.token_to_id("low") == tokenizer.token_to_id("low")
 
 
+def test_words_that_were_encoded_before():
+    """The reference gives the old tokens of words in its cache."""
+    tokenizer = hftok.Tokenizer(hftok.models.BPE({"l": 0, "o": 1, "w": 2}, []))
+    tokenizer.pre_tokenizer = hftok.pre_tokenizers.Whitespace()
+    assert tokenizer.encode("low").ids == [0, 1, 2]
+    tokenizer.train_from_iterator(["low low"], hftok.trainers.BpeTrainer(vocab_size=9, show_progress=False))
+    assert tokenizer.encode("low").ids == [tokenizer.token_to_id("low")]
+
+
 def test_trainer_keeps_the_words():
     """Its state has them, a second training replaces them, and a training that fails leaves them."""
     ours, theirs = both(description("bpe", "bytelevel"))

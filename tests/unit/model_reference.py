@@ -3,7 +3,7 @@
 import json
 import os
 import pathlib
-from functools import cache
+from functools import lru_cache
 
 import pytest
 
@@ -35,7 +35,7 @@ def construct(make, *args, **options):
         return None, error
 
 
-@cache
+@lru_cache(maxsize=2)  # they are large
 def real_model(name):
     """The `model` object of a real tokenizer.json."""
     path = DATA / "tokenizers" / name / "tokenizer.json"

@@ -6,16 +6,15 @@ import random
 from typing import Any
 
 import pytest
+from charsmaps import CHARSMAP, charsmap
 from exact_cases import (
     ATOMS,
-    CHARSMAP,
     EVERYTHING,
     GLUED,
     NORMALIZERS,
     ZERO_WIDTH,
     adversarial,
     alignment,
-    charsmap,
     outcome,
     reference_alignment,
     reference_normalizer,

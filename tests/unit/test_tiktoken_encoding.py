@@ -125,6 +125,12 @@ def test_an_empty_cache_changes_nothing():
         hftok.set_cache_bytes(64 << 20)
 
 
+@pytest.mark.parametrize("pattern", [r"(\w)\1|.", r"(?<x>a)\k<x>", r"(a)?(?(1)b|c)"])
+def test_unsupported_patterns(pattern):
+    with pytest.raises(UnsupportedTokenizerError, match="cannot be reproduced"):
+        encoding(pattern=pattern)
+
+
 def test_long_pieces():
     """A piece of a megabyte takes a time that grows with its length, not with the square of it."""
     enc = encoding(pattern="(?s:.+)")

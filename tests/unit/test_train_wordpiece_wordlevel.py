@@ -63,6 +63,17 @@ def test_wordlevel() -> None:
         assert train_wordlevel(words, **settings) == expected, (seed, words, settings)
 
 
+def test_wordlevel_cut_between_any_counts() -> None:
+    """The last count that makes it may be a small one, which is found by counting, or a large one."""
+    rng = random.Random("cut")
+    prefix = "a word longer than eight bytes "
+    for counts in ((1, 2, 3), (1, 4095, 4096, 4097, 5000), (1 << 20, 1 << 40, (1 << 64) - 1)):
+        words = {prefix * (i % 2) + str(rng.randrange(10**6)): rng.choice(counts) for i in range(300)}
+        ranked = sorted(words, key=lambda word: (-words[word], word.encode()))
+        for size in range(0, 320, 7):
+            assert list(train_wordlevel(words, vocab_size=size)) == ranked[:size]
+
+
 def test_wordlevel_hole() -> None:
     assert train_wordlevel({"[UNK]": 3, "a": 2, "b": 1}, special_tokens=["[UNK]", "b"]) == {"[UNK]": 2, "a": 3, "b": 4}
 

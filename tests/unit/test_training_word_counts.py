@@ -185,7 +185,7 @@ def test_wrong_counts(counts, error):
 
 
 def test_counts_beyond_32_bits():
-    """The reference wraps its counts at 2**31 and then merges in another order (row 1 of docs/differences.md)."""
+    """The reference wraps its counts at 2**31 and then merges in another order (row T1 of docs/differences.md)."""
     tokenizer = tokenizer_of()
     tokenizer.train_from_counts({"ab": 1 << 40, "cd": (1 << 40) + 1, "ef": 1 << 33}, trainer(9))
     assert [tokenizer.token_to_id(token) for token in ("cd", "ab", "ef")] == [6, 7, 8]
@@ -208,6 +208,44 @@ def test_other_pipeline(tmp_path):
         special.train_from_counts(counts, trainer())
     with pytest.raises(TypeError, match="only WordCounts"):
         counts.merge({"low": 1})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"memory_limit": 0}, OverflowError),
+        ({"memory_limit": -1}, OverflowError),
+        ({"memory_limit": "1G"}, TypeError),
+        ({"threads": 0}, OverflowError),
+        ({"threads": 1 << 20}, OverflowError),
+        ({"threads": 1.5}, TypeError),
+    ],
+)
+def test_wrong_limits(settings, error):
+    """They are refused before a text is read."""
+    tokenizer = tokenizer_of()
+
+    def texts():
+        raise AssertionError("read")
+        yield ""
+
+    with pytest.raises(error):
+        tokenizer.train_from_iterator(texts(), trainer(), **settings)
+    with pytest.raises(error):
+        WordCounts.from_iterator(texts(), tokenizer, **settings)
+    with pytest.raises(error):
+        tokenizer.train_from_counts({"a": 1}, trainer(), **settings)
+
+
+def test_long_words_that_share_much(tmp_path):
+    """The words of a file may be far longer together than the file."""
+    counts = WordCounts({"x" * n: n for n in range(1, 1500)})
+    counts.save(tmp_path / "f")
+    assert (tmp_path / "f").stat().st_size < 20_000
+    loaded = WordCounts.load(tmp_path / "f")
+    assert loaded == counts
+    loaded.merge(WordCounts({"x": 5, "y": 1}))
+    assert (loaded["x"], loaded["y"], len(loaded)) == (6, 1, 1500)
 
 
 def test_files_that_are_none(tmp_path):

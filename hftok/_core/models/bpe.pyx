@@ -267,7 +267,6 @@ cdef class BPEModel(Model):
         self.has_dropout = dropout is not None
         self._dropout = <float>dropout if dropout is not None else 0.0
         self.sampling = self.has_dropout and self._dropout != 0.0
-        self.chunk_independent = not self.sampling
         self.text_values = ignore_merges and not self.map.unique_ids
         self.unk_token = unk_token
         self.continuing_subword_prefix = prefix
@@ -281,6 +280,8 @@ cdef class BPEModel(Model):
         self.suffix_data = self.suffix_bytes
         self.prefix_size = len(self.prefix_bytes)
         self.suffix_size = len(self.suffix_bytes)
+        # The byte tokens of a character with an affix stand for the affix's bytes too: they reach beyond the pre-token.
+        self.chunk_independent = not self.sampling and not (byte_fallback and (self.prefix_size or self.suffix_size))
         if self.chars is None:
             self.chars = CharIds(self.map, self.prefix_bytes, self.suffix_bytes)
         self.unk_id = -1
@@ -341,38 +342,6 @@ cdef class BPEModel(Model):
             if self.char_cuts is None:
                 self.char_cuts = SafeCuts(self.merge_table)
         return 0
-
-    def tokens_are_uncut(self):
-        """Whether no token of the vocabulary can be cut in itself by `byte_cuts`: then a model that looks for whole words in the
-        vocabulary finds none that was cut."""
-        cdef const VocabTable *v = &self.map.table
-        cdef int64_t i, k, n
-        cdef int length = 0
-        cdef uint32_t cp
-        cdef uint8_t *text
-        cdef bint uncut = True
-        if self.byte_cuts is None:
-            return False
-        text = <uint8_t *>malloc(<size_t>(v.longest + 1))
-        if text == NULL:
-            raise MemoryError("out of memory while looking through the vocabulary")
-        with nogil:
-            for i in range(v.size):
-                n = 0
-                k = v.offsets[i]
-                while k < v.offsets[i + 1]:
-                    cp = utf8_decode(v.text.data + k, &length)
-                    if cp >= 512 or CHAR_BYTE[cp] < 0:
-                        break
-                    text[n] = <uint8_t>CHAR_BYTE[cp]
-                    n += 1
-                    k += length
-                # A token with other characters is not found by any chunk.
-                if k == v.offsets[i + 1] and next_cut(&self.byte_cuts.table, text, 0, n) < n:
-                    uncut = False
-                    break
-        free(text)
-        return uncut
 
     def takes_part(self, str token not None):
         """Is the token the left or right part of some merge?"""

@@ -18,9 +18,12 @@ cdef extern from *:
     #include <stdint.h>
     #if defined(_MSC_VER)
     #include <intrin.h>
+    #include <xmmintrin.h>
+    #define hftok_prefetch(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
     static inline int hftok_lowest_bit(uint64_t v) { unsigned long i; _BitScanForward64(&i, v); return (int)i; }
     static inline int hftok_highest_bit(uint64_t v) { unsigned long i; _BitScanReverse64(&i, v); return (int)i; }
     #else
+    #define hftok_prefetch(p) __builtin_prefetch(p)
     static inline int hftok_lowest_bit(uint64_t v) { return __builtin_ctzll(v); }
     static inline int hftok_highest_bit(uint64_t v) { return 63 - __builtin_clzll(v); }
     #endif
@@ -42,6 +45,7 @@ cdef extern from *:
     """
     int lowest_bit "hftok_lowest_bit"(uint64_t v) noexcept nogil     # v != 0
     int highest_bit "hftok_highest_bit"(uint64_t v) noexcept nogil   # v != 0
+    void prefetch "hftok_prefetch"(const void *p) noexcept nogil
     int32_t min_key "hftok_min_key"(const int32_t *key, int n) noexcept nogil
 
 cdef struct WideSlot:
@@ -57,6 +61,8 @@ cdef struct PairTable:
     uint64_t filter_mask     # not, and most look-ups are for pairs that do not merge
     uint64_t multiplier      # odd, drawn per process: with it, no list of merges collides by design
     uint32_t *merged         # rank -> id of the merged token
+    uint32_t first_merged    # in_order: rank + first_merged is that id, and no memory is waited for
+    bint in_order
     int64_t ranks            # number of lines in the list of merges
     bint scannable           # repeated "lowest rank, leftmost" gives what the reference's queue gives: see merges.pyx
 
@@ -68,6 +74,11 @@ cdef inline uint64_t pair_hash(const PairTable *t, uint64_t pair) noexcept nogil
 
 cdef inline uint64_t filter_bit(const PairTable *t, uint64_t hash) noexcept nogil:
     return (hash >> 20) & t.filter_mask
+
+
+cdef inline void prefetch_pair(const PairTable *t, uint32_t left, uint32_t right) noexcept nogil:
+    if t.packed != NULL:
+        prefetch(&t.packed[pair_hash(t, (<uint64_t>left << ID_BITS) | right) & t.mask])
 
 
 cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right) noexcept nogil:

@@ -25,6 +25,14 @@ from hftok._core.models.vocab_map cimport (
 )
 from hftok._core.random cimport Random, random_float, random_ready
 
+cdef extern from "memory.h" nogil:
+    void *ht_aligned(size_t size)
+    void ht_aligned_free(void *p)
+    void ht_huge(void *p, size_t size)
+
+cdef enum:
+    FILTER_BITS = 4          # at least so many bits of the filter for each pair
+
 cdef uint64_t MULTIPLIER = int.from_bytes(os.urandom(8), "little") | 1
 
 
@@ -45,7 +53,7 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
         if m == NO_KEY:
             break
         i = m & 63
-        id = t.merged[m >> 6]
+        id = <uint32_t>(m >> 6) + t.first_merged if t.in_order else t.merged[m >> 6]
         ids[i] = id
         above = alive & (<uint64_t>-2 << i)
         j = lowest_bit(above)
@@ -53,11 +61,14 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
         above &= above - 1
         alive ^= <uint64_t>1 << j
         key[i] = NO_KEY
+        below = alive & ((<uint64_t>1 << i) - 1)
+        if below and above:
+            # Both sides' places are on their way before either is looked at.
+            prefetch_pair(t, ids[highest_bit(below)], id)
         if above:
             rank = pair_rank(t, id, ids[lowest_bit(above)])
             if rank != NO_RANK:
                 key[i] = <int32_t>((rank << 6) | <uint32_t>i)
-        below = alive & ((<uint64_t>1 << i) - 1)
         if below:
             k = highest_bit(below)
             rank = pair_rank(t, ids[k], id)
@@ -338,9 +349,11 @@ cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1:
     t.mask = slots - 1
     t.multiplier = MULTIPLIER
     if packed:
-        while bits < <uint64_t>pairs * 8:
+        while bits < <uint64_t>pairs * FILTER_BITS:
             bits *= 2
-        t.packed = <uint64_t *>malloc(<size_t>slots * sizeof(uint64_t))
+        t.packed = <uint64_t *>ht_aligned(<size_t>slots * sizeof(uint64_t))
+        if t.packed != NULL:
+            ht_huge(t.packed, <size_t>slots * sizeof(uint64_t))
         t.filter = <uint64_t *>calloc(<size_t>(bits >> 6), sizeof(uint64_t))
         if t.packed == NULL or t.filter == NULL:
             raise MemoryError("out of memory while reading the merges")
@@ -378,7 +391,7 @@ cdef bint pair_table_put(PairTable *t, uint64_t left, uint64_t right, uint32_t r
 
 
 cdef void pair_table_free(PairTable *t) noexcept nogil:
-    free(t.packed)
+    ht_aligned_free(t.packed)
     free(t.wide)
     free(t.filter)
     t.packed = NULL
@@ -560,6 +573,10 @@ cdef class MergeTable:
         cdef int64_t rank
         cdef bint packed = self.vocab.max_id < (1 << ID_BITS) - 1 and t.ranks < (1 << RANK_BITS) - 1
         pair_table_reserve(t, t.ranks, packed)
+        t.in_order = True
+        for rank in range(t.ranks):
+            t.in_order = t.in_order and t.merged[rank] == t.merged[0] + <uint64_t>rank
+        t.first_merged = t.merged[0] if t.ranks else 0
         for rank in range(t.ranks):
             # A later line with the same pair takes the place of the earlier one.
             self.distinct += pair_table_put(t, ids[self.parts[2 * rank]], ids[self.parts[2 * rank + 1]], <uint32_t>rank)

@@ -33,7 +33,7 @@ cdef class Model:
     cdef object _vocab_r                # dict[int, str], made when first asked for
     cdef public bint knows_itself       # a vocabulary string of up to 16 bytes, as a pre-token, is one token: its own id
     cdef public bint text_values        # a token's string may be the text itself (VALUE_TEXT)
-    cdef public bint chunk_independent  # the tokens of a pre-token depend on its text alone (no dropout, no sampling)
+    cdef public bint chunk_independent  # the tokens of a pre-token depend on its text alone (no dropout, no sampling) and lie in it
     # Append the tokens of one pre-token. `scratch` is a per-thread void* that a model may fill (see new_scratch).
     cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil
     cdef void *new_scratch(self) noexcept nogil        # NULL where a model needs none

@@ -41,7 +41,11 @@ cdef class WordPieceModel(Model):
         cdef bytes prefix = continuing_subword_prefix.encode("utf-8")
         cdef const char *prefix_text = prefix
         cdef Py_ssize_t prefix_size = len(prefix)
-        if pieces_init(&self.first, len(vocab) + 1) != 0 or pieces_init(&self.following, len(vocab) + 1) != 0:
+        cdef int64_t following = 0
+        for token in vocab:          # few in most vocabularies: a smaller table misses the near caches less
+            p = PyUnicode_AsUTF8AndSize(token, &n)
+            following += n > prefix_size and memcmp(p, prefix_text, <size_t>prefix_size) == 0
+        if pieces_init(&self.first, len(vocab) + 1) != 0 or pieces_init(&self.following, following + 1) != 0:
             raise MemoryError("no memory for the vocabulary")
         for token, id in vocab.items():
             p = PyUnicode_AsUTF8AndSize(token, &n)

@@ -174,7 +174,7 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
         if r.marks and right == c' ':
             right = MARK
             first = MARK_FIRST
-        if not may_join(t, left, last, right, first):
+        if (r.marks or left >= 128 or right >= 128) and not may_join(t, left, last, right, first):
             out[k] = <uint32_t>at
             k += 1
         left = right

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Any
 
 from hftok._core.training.sequences import Words
@@ -6,6 +7,8 @@ from hftok._core.training.words import WordCounts
 class InvalidUtf8(ValueError):
     position: int
     def __init__(self, position: int) -> None: ...
+
+def next_block(items: Iterator[Any], most_items: int, most_characters: int, nested: bool = True) -> list[str]: ...
 
 class Counter:
     words: Words

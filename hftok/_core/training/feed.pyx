@@ -216,6 +216,8 @@ cdef class Counter:
         if c.error == ERROR_UTF8:
             raise InvalidUtf8(c.where)
         if c.error == PT_PANIC:
+            if self.words.way == "regex":
+                raise ValueError("the pattern needs too many steps on a text; make it backtrack less")
             raise ValueError("the pipeline leaves no valid split of a text (the reference panics here)")
         if c.error and c.error != ERROR_SURROGATE:
             pt_check(c.error)
@@ -340,6 +342,33 @@ cdef class Counter:
     def take(self):
         """All words counted so far, as WordCounts; the counter begins anew."""
         return self.tallies.take()
+
+
+def next_block(items, Py_ssize_t most_items, Py_ssize_t most_characters, bint nested=True):
+    """The next texts of an iterator as a list, at least one item's; empty at its end. An item is a str, or, where `nested`, an
+    iterable of str.
+
+    Raises TypeError for anything else, and what iterating raises.
+
+    >>> items = iter(["a", ["b", "c"], "d"])
+    >>> next_block(items, 2, 100), next_block(items, 2, 100), next_block(items, 2, 100)
+    (['a', 'b', 'c'], ['d'], [])
+    """
+    cdef list block = []
+    cdef Py_ssize_t size = 0
+    for item in items:
+        if isinstance(item, str):
+            block.append(item)
+            size += len(<str>item)
+        else:
+            for text in item if nested else (item,):
+                if not isinstance(text, str):
+                    raise TypeError(f"'{type(text).__name__}' object is not an instance of 'str'")
+                block.append(text)
+                size += len(<str>text)
+        if len(block) >= most_items or size >= most_characters:
+            break
+    return block
 
 
 cdef const uint8_t *last_newline(const uint8_t *text, int64_t size) noexcept nogil:

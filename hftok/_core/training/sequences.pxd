@@ -5,6 +5,7 @@ from hftok._core.added_tokens cimport Matcher
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.exact cimport ExactState, Pipeline
 from hftok._core.models.model cimport Model
+from hftok._core.rust_pattern cimport RustPattern
 from hftok._core.scanners.pattern_words cimport PatternRule
 from hftok._core.training.tally cimport Tally
 from hftok._core.worker cimport Kernels, Worker
@@ -15,6 +16,7 @@ cdef enum Way:
     WAY_PATTERN = 2
     WAY_METASPACE = 3
     WAY_WHOLE = 4               # the sequence is the word
+    WAY_REGEX = 5               # any pattern of the regex crates
 
 cdef struct Plan:
     # How the sequences of a pipeline are read. Pointers are borrowed from the Words object.
@@ -30,6 +32,7 @@ cdef struct Plan:
     bint to_bytes               # words of the exact path are written as the bytes behind ByteLevel's characters
     bint to_characters          # words of the pattern are written as these characters
     PatternRule rule
+    void *regex                 # RustPattern
     int digits
     bint prefix_space           # ByteLevel puts a space first
     const uint8_t *mark         # Metaspace
@@ -57,6 +60,7 @@ cdef class Words:
     cdef Pipeline pipeline
     cdef CharClassifier classifier
     cdef Model model
+    cdef RustPattern regex
     cdef bytes mark
     cdef readonly str symbols
     cdef int choose(self, normalizer_spec, list steps) except -1

@@ -3,7 +3,7 @@ from typing import Any, Literal
 from hftok._core.training.words import WordCounts
 
 class Words:
-    symbols: Literal["characters", "byte_level"]
+    symbols: Literal["characters", "byte_level"]  # of_pattern: "bytes"
     def __init__(
         self,
         normalizer_spec: tuple[Any, ...] | None,
@@ -14,9 +14,9 @@ class Words:
         characters: bool = False,
     ) -> None: ...
     @staticmethod
-    def of_pattern(pattern: str) -> Words | None: ...
+    def of_pattern(pattern: str, exact: bool = False) -> Words: ...
     @property
-    def way(self) -> Literal["exact", "classes", "pattern", "metaspace", "whole"]: ...
+    def way(self) -> Literal["exact", "classes", "pattern", "metaspace", "whole", "regex"]: ...
     @property
     def needs_gil(self) -> bool: ...
 

@@ -2,7 +2,7 @@
 
 What it does: Words is a compiled pipeline, a Lane is what one thread needs to run it. Four kinds of pipelines have a way of their
 own through a text: those that cut by character classes (the engine's scanner), the byte-level patterns (pattern_words),
-Metaspace, and no pre-tokenizer at all. A sequence in which an added token may occur, or whose pipeline is of none of these
+Metaspace, and no pre-tokenizer at all. A pattern alone, as rustbpe has it, is the fifth. A sequence in which an added token may occur, or whose pipeline is of none of these
 kinds, takes the exact path. All ways give the same words.
 
 Rule of the reference: train in tokenizer/mod.rs. Every split of a sequence becomes a word, recognized added tokens included; the
@@ -18,6 +18,7 @@ from hftok._core.char_tables cimport CharClassifier
 from hftok._core.exact cimport Pipeline, state_free, state_init
 from hftok._core.models.wordlevel cimport WordLevelModel
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_OK, PT_TOO_LONG, PreTokenized, Split, pt_reset
+from hftok._core.rust_pattern cimport RustPattern
 from hftok._core.scanners.pattern_words cimport (
     FAMILY_CL100K, FAMILY_GPT2, FAMILY_NONE, PatternRule, cl100k_end, gpt2_end, o200k_end, rule_of,
 )
@@ -116,20 +117,26 @@ cdef class Words:
         self.plan.way = WAY_EXACT if exact or self.pipeline.needs_gil else self.choose(normalizer_spec, steps)
 
     @staticmethod
-    def of_pattern(str pattern not None):
-        """The words of rustbpe: matches of a pattern as the regex crates read it, as bytes. None where there is no rule for it."""
+    def of_pattern(str pattern not None, bint exact=False):
+        """The words of rustbpe: matches of a pattern as the regex crates read it, as bytes; empty ones are none.
+
+        Raises ValueError: not a pattern, or (UnsupportedTokenizerError) one that cannot be reproduced.
+        """
         cdef Words self = Words(None, None)
-        self.plan.rule = rule_of(pattern, True)
-        if self.plan.rule.family == FAMILY_NONE:
-            return None
-        self.plan.way = WAY_PATTERN
         self.symbols = "bytes"
+        self.plan.rule = rule_of(pattern, True)
+        if exact or self.plan.rule.family == FAMILY_NONE:
+            self.regex = RustPattern(pattern)
+            self.plan.regex = <void *>self.regex
+            self.plan.way = WAY_REGEX
+        else:
+            self.plan.way = WAY_PATTERN
         return self
 
     @property
     def way(self):
-        """How sequences are read: "exact", "classes", "pattern", "metaspace" or "whole"."""
-        return ("exact", "classes", "pattern", "metaspace", "whole")[self.plan.way]
+        """How sequences are read: "exact", "classes", "pattern", "metaspace", "whole" or "regex"."""
+        return ("exact", "classes", "pattern", "metaspace", "whole", "regex")[self.plan.way]
 
     @property
     def needs_gil(self):
@@ -464,6 +471,25 @@ cdef int pattern_sequence(Lane *lane, const uint8_t *text, int64_t size, const u
     return pattern_text(lane, text, size, limit)
 
 
+cdef int regex_sequence(Lane *lane, const uint8_t *text, int64_t size, const uint8_t *limit) noexcept nogil:
+    """The matches of any pattern; what lies between them is no word."""
+    cdef PreTokenized *p = &lane.exact.pt
+    cdef int64_t at = 0, last = -1, start = 0, end
+    cdef int error
+    while True:
+        end = (<RustPattern>lane.plan.regex).next(p, text, size, at, last, &start)
+        if end < 0:
+            break
+        last = at = end
+        if end > start:
+            tally_add(lane.tally, text + start, end - start, limit)
+        else:
+            at += utf8_len(text[end]) if end < size else 1
+    error = p.error
+    p.error = PT_OK
+    return error
+
+
 # ---------------------------------------------------------------------- Metaspace
 
 cdef int metaspace_sequence(Lane *lane, const uint8_t *text, int64_t size) noexcept nogil:
@@ -593,6 +619,8 @@ cdef int count_sequence(Lane *lane, const uint8_t *text, int64_t size, const uin
         return pattern_sequence(lane, text, size, limit)
     if plan.way == WAY_METASPACE:
         return metaspace_sequence(lane, text, size)
+    if plan.way == WAY_REGEX:
+        return regex_sequence(lane, text, size, limit)
     tally_add(lane.tally, text, size, limit)
     return 0
 
@@ -605,7 +633,7 @@ cdef int64_t cut_sequence(const Plan *plan, const uint8_t *text, int64_t at, int
     """Before a space between a letter and a letter: there every byte-level pattern, Metaspace and whatever drops white space begin
     anew, and no first-piece rule looks at a piece that begins with a space. Added tokens and normalizers may look across."""
     cdef int64_t i = max(at, <int64_t>1)
-    if plan.raw != NULL or plan.normalized != NULL or plan.way == WAY_EXACT or plan.way == WAY_WHOLE:
+    if plan.raw != NULL or plan.normalized != NULL or plan.way in (WAY_EXACT, WAY_WHOLE, WAY_REGEX):
         return size
     if plan.way == WAY_METASPACE and not plan.mark_splits:
         return size

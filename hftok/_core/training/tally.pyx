@@ -240,7 +240,8 @@ cdef class Tallies:
         c.shard = self.shard
         memset(c.error, 0, sizeof(c.error))
         with nogil:
-            parallel_for(shard_collect, &c, SHARDS, self.threads)
+            # Threads that are woken for little cost more than they save.
+            parallel_for(shard_collect, &c, SHARDS, self.threads if held >= 1 << 18 else 1)
         for i in range(self.threads):
             self.tally[i].bytes = 0
         for i in range(SHARDS):

@@ -13,7 +13,6 @@ The reference has nothing like it; its counts live in memory only. Layout, littl
     8 + 8 + 4 bytes    words, bytes of all words, CRC-32 of the records
 """
 import os
-import secrets
 import struct
 import tempfile
 import zlib
@@ -43,7 +42,7 @@ cdef class Writer:
 
     def __init__(self, path, bytes label=b""):
         self.path = os.fspath(path)
-        self.temporary = f"{self.path}.{secrets.token_hex(8)}.tmp"
+        self.temporary = f"{self.path}.{os.urandom(8).hex()}.tmp"
         self.file = open(self.temporary, "xb")
         self.file.write(MAGIC + LABEL_SIZE.pack(len(label)) + label)
         self.buffer = bytearray()
@@ -260,12 +259,40 @@ def load_word_counts(path, min_count=1):
     cdef WordCounts words = WordCounts()
     cdef uint64_t least = min(max(min_count, 0), UINT64_MAX)
     try:
+        if least <= 1:
+            read_all(reader, words)
         while reader.next():
             if reader.count >= least:
                 check(words.add(reader.word, reader.size, reader.count))
     finally:
         reader.close()
     return words
+
+
+cdef int read_all(Reader reader, WordCounts words) except -1:
+    """Read everything into an empty table. Words of a file are distinct, so none needs to be looked for."""
+    cdef int64_t n, capacity
+    cdef void *grown
+    # A record takes four bytes at least. What is claimed beyond the file's own size is believed as it is read.
+    if reader.words > <uint64_t>reader.left // 4:
+        raise reader.damaged()
+    check(words.reserve_exactly(<int64_t>reader.words, <int64_t>min(reader.text_size, <uint64_t>(4 * reader.left))))
+    while reader.next():
+        n = words.offset[words.size] + reader.size
+        if <uint64_t>n > reader.text_size:
+            raise reader.damaged()
+        if n > words.text_capacity:
+            capacity = <int64_t>min(reader.text_size, <uint64_t>(2 * n))
+            grown = realloc(words.text, <size_t>capacity)
+            if grown == NULL:
+                check(-1)
+            words.text = <uint8_t *>grown
+            words.text_capacity = capacity
+        memcpy(words.text + words.offset[words.size], reader.word, <size_t>reader.size)
+        words.count[words.size] = reader.count
+        words.size += 1
+        words.offset[words.size] = n
+    return 0
 
 
 def merge_word_counts(paths, path, bytes label=b""):

@@ -7,10 +7,35 @@ place and leaves a hole at the first: the ids need not be 0, 1, 2, ... . Kept as
 """
 import numpy as np
 
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memcmp, memcpy
 
 from hftok._core.training.bpe import checked_size
 from hftok._core.training.words cimport WordCounts
+
+
+COMMON = 1 << 12                # counts below are found by counting
+
+
+cdef struct Entry:
+    uint64_t count
+    uint64_t key                # the first eight bytes, the first one highest
+    const uint8_t *word
+    int64_t size
+
+
+cdef int in_order(const void *a, const void *b) noexcept nogil:
+    """More frequent words first, equally frequent ones by their bytes."""
+    cdef const Entry *p = <const Entry *>a
+    cdef const Entry *q = <const Entry *>b
+    cdef int order
+    if p.count != q.count:
+        return (p.count < q.count) - (p.count > q.count)
+    if p.key != q.key:
+        return (p.key > q.key) - (p.key < q.key)
+    order = memcmp(p.word, q.word, <size_t>min(p.size, q.size))
+    return order if order else (p.size > q.size) - (p.size < q.size)
 
 
 def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=()):
@@ -27,7 +52,7 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     {'[UNK]': 0, 'the': 1, 'a': 2}
     """
     cdef WordCounts counts = words if isinstance(words, WordCounts) else WordCounts(words)
-    cdef int64_t i
+    cdef int64_t i, j
     size = checked_size("vocab_size", vocab_size)
     least = checked_size("min_frequency", min_frequency)
     vocab = {}
@@ -42,22 +67,43 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
         return vocab
     count = np.empty(counts.size, dtype=np.uint64)
     cdef uint64_t[::1] view = count
-    for i in range(counts.size):
-        view[i] = counts.count[i]
-    # Words of count 0 are never fed; of the others only those that can make the cut are decoded and sorted.
+    if counts.size:
+        memcpy(&view[0], counts.count, <size_t>counts.size * sizeof(uint64_t))
+    # Words of count 0 are never fed; of the others only those that can make the cut are sorted, and only those that make it decoded.
     least = max(least, 1)
     chosen = np.flatnonzero(count >= least) if least <= (1 << 64) - 1 else np.empty(0, dtype=np.int64)
     if len(chosen) > room:
-        bound = np.partition(count[chosen], len(chosen) - room)[len(chosen) - room]
+        # The count of the last word that makes it. Nearly all counts are small, so they are counted themselves.
+        limited = np.minimum(count[chosen], COMMON).astype(np.int64)
+        at_least = np.bincount(limited, minlength=COMMON + 1)[::-1].cumsum()[::-1]
+        bound = int(np.flatnonzero(at_least >= room)[-1])
+        if bound == COMMON:
+            large = count[chosen[limited == COMMON]]
+            bound = np.partition(large, len(large) - room)[len(large) - room]
         chosen = chosen[count[chosen] >= bound]
-    entries = []
-    for i in chosen.tolist():
-        entries.append((-int(view[i]), (<char *>counts.text)[counts.offset[i]:counts.offset[i + 1]]))
-    entries.sort()
-    for _, word in entries[:room]:
-        try:
-            vocab[word.decode("utf-8")] = place
-        except UnicodeDecodeError:
-            raise ValueError(f"a word is not valid UTF-8: {word!r}") from None
-        place += 1
+    cdef const int64_t[::1] words_chosen = chosen
+    cdef int64_t n = len(chosen)
+    cdef Entry *entry = <Entry *>malloc(<size_t>(n + 1) * sizeof(Entry))
+    cdef bytes word
+    if entry == NULL:
+        raise MemoryError("out of memory while sorting words")
+    try:
+        with nogil:
+            for i in range(n):
+                entry[i].count = counts.count[words_chosen[i]]
+                entry[i].word = counts.text + counts.offset[words_chosen[i]]
+                entry[i].size = counts.offset[words_chosen[i] + 1] - counts.offset[words_chosen[i]]
+                entry[i].key = 0
+                for j in range(8):
+                    entry[i].key = entry[i].key << 8 | (entry[i].word[j] if j < entry[i].size else 0)
+            qsort(entry, <size_t>n, sizeof(Entry), &in_order)
+        for i in range(min(n, room)):
+            word = (<char *>entry[i].word)[:entry[i].size]
+            try:
+                vocab[word.decode("utf-8")] = place
+            except UnicodeDecodeError:
+                raise ValueError(f"a word is not valid UTF-8: {word!r}") from None
+            place += 1
+    finally:
+        free(entry)
     return vocab

@@ -286,6 +286,11 @@ cdef class WordCounts:
         """Bytes of memory in use."""
         return self.text_capacity + 16 * self.capacity + (8 << self.bits if self.slot != NULL else 0)
 
+    @property
+    def text_bytes(self):
+        """Bytes of the distinct words together."""
+        return self.offset[self.size]
+
     def to_dict(self):
         """The words as str (bytes that are not UTF-8 become lone surrogates) with their counts, in order of first sight."""
         return {word.decode("utf-8", "surrogateescape"): count for word, count in self.items()}

@@ -1,0 +1,164 @@
+"""Memory of big result arrays, used again.
+
+What it does: makes int64 arrays that own their memory as any array does. Once such an array is gone, its memory is kept for
+the next one, up to KEPT_BYTES in KEPT_BLOCKS blocks a process. A batch in a training loop has arrays of some MB: memory
+fresh from the operating system costs a page fault every 4 KiB, which is many times what writing the values costs.
+How: NumPy asks the handler that is set while an array is made for its memory (PyDataMem_Handler), and gives it back there.
+Blocks are given out again for a need of at least half of their size.
+Left to others: what is written. Values are not set here.
+"""
+cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+cnp.import_array()
+
+cdef extern from "pythread.h":
+    ctypedef void *PyThread_type_lock
+    PyThread_type_lock PyThread_allocate_lock()
+    int PyThread_acquire_lock(PyThread_type_lock lock, int wait) noexcept nogil
+    void PyThread_release_lock(PyThread_type_lock lock) noexcept nogil
+
+cdef enum:
+    FROM_BYTES = 32768       # smaller arrays are NumPy's own matter
+    KEPT_BLOCKS = 16
+    HEADER = 64              # before the data, which is aligned to a cache line as the block is to 16 bytes
+
+cdef int64_t KEPT_BYTES = 64 << 20
+
+cdef struct Block:
+    int64_t capacity
+
+cdef Block *_kept[KEPT_BLOCKS]           # the oldest first
+cdef int _n = 0
+cdef int64_t _bytes = 0
+cdef PyThread_type_lock _lock = PyThread_allocate_lock()
+
+
+cdef inline bint _enter() noexcept nogil:
+    # Never waits: memory is then got and given back without the pool. So a lock that was held during a fork does no harm.
+    return _lock != NULL and PyThread_acquire_lock(_lock, 0)
+
+
+cdef Block *_take(int64_t size) noexcept nogil:
+    """The kept block that fits best, or NULL."""
+    global _n, _bytes
+    cdef int i, best = -1
+    cdef Block *block = NULL
+    if not _enter():
+        return NULL
+    for i in range(_n):
+        if size <= _kept[i].capacity and _kept[i].capacity // 2 <= size:
+            if best < 0 or _kept[i].capacity <= _kept[best].capacity:
+                best = i
+    if best >= 0:
+        block = _kept[best]
+        _drop(best)
+    PyThread_release_lock(_lock)
+    return block
+
+
+cdef void _drop(int which) noexcept nogil:
+    global _n, _bytes
+    cdef int i
+    _bytes -= _kept[which].capacity
+    _n -= 1
+    for i in range(which, _n):
+        _kept[i] = _kept[i + 1]
+
+
+cdef void _give_back(Block *block) noexcept nogil:
+    global _n, _bytes
+    cdef Block *oldest
+    if block.capacity > KEPT_BYTES // 2 or not _enter():
+        free(block)
+        return
+    while _n == KEPT_BLOCKS or _bytes + block.capacity > KEPT_BYTES:
+        oldest = _kept[0]
+        _drop(0)
+        free(oldest)
+    _kept[_n] = block
+    _n += 1
+    _bytes += block.capacity
+    PyThread_release_lock(_lock)
+
+
+cdef void *_malloc(void *context, size_t size) noexcept nogil:
+    cdef Block *block
+    if size > <size_t>(1 << 62):
+        return NULL
+    block = _take(<int64_t>size)
+    if block == NULL:
+        block = <Block *>malloc(HEADER + size)
+        if block == NULL:
+            return NULL
+        block.capacity = <int64_t>size
+    return <char *>block + HEADER
+
+
+cdef void *_calloc(void *context, size_t n, size_t size) noexcept nogil:
+    cdef void *data
+    if size and n > <size_t>(1 << 62) // size:
+        return NULL
+    data = _malloc(context, n * size)
+    if data != NULL:
+        memset(data, 0, n * size)
+    return data
+
+
+cdef void *_realloc(void *context, void *data, size_t size) noexcept nogil:
+    cdef void *moved
+    cdef Block *block
+    if data == NULL:
+        return _malloc(context, size)
+    block = <Block *>(<char *>data - HEADER)
+    if <int64_t>size <= block.capacity and block.capacity // 2 <= <int64_t>size:
+        return data
+    moved = _malloc(context, size)
+    if moved == NULL:
+        return NULL
+    memcpy(moved, data, size if <int64_t>size < block.capacity else <size_t>block.capacity)
+    _give_back(block)
+    return moved
+
+
+cdef void _free(void *context, void *data, size_t size) noexcept nogil:
+    if data != NULL:
+        _give_back(<Block *>(<char *>data - HEADER))
+
+
+cdef cnp.PyDataMem_Handler _handler
+memset(&_handler, 0, sizeof(_handler))
+memcpy(_handler.name, <const char *>b"hftok_result_memory", 20)
+_handler.version = 1
+_handler.allocator.malloc = <void *(*)(void *, size_t) noexcept nogil>_malloc
+_handler.allocator.calloc = <void *(*)(void *, size_t, size_t) noexcept nogil>_calloc
+_handler.allocator.realloc = <void *(*)(void *, void *, size_t) noexcept nogil>_realloc
+_handler.allocator.free = <void (*)(void *, void *, size_t) noexcept nogil>_free
+cdef object _capsule = PyCapsule_New(&_handler, b"mem_handler", NULL)
+
+
+cdef object new_int64(int dimensions, cnp.npy_intp *shape):
+    cdef int i
+    cdef double size = 8
+    for i in range(dimensions):
+        size *= shape[i]
+    if size < FROM_BYTES:
+        return cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
+    before = cnp.PyDataMem_SetHandler(_capsule)
+    try:
+        return cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
+    finally:
+        cnp.PyDataMem_SetHandler(before)
+
+
+def kept_blocks():
+    """Capacities in bytes of the blocks that are kept, the oldest first.
+
+    >>> all(size > 0 for size in kept_blocks())
+    True
+    """
+    cdef int i
+    return [_kept[i].capacity for i in range(_n)]

@@ -1,0 +1,199 @@
+"""Which tokens of a BPE vocabulary are what their own text is encoded to, without encoding each of them.
+
+Half of the different words of a text are tokens. A worker that meets one for the first time need not merge it if it is known
+that the merges, left alone with its text, end in it; that is true of most tokens, but not of all.
+
+Rule. Merging takes the lowest rank first, then the leftmost place (reference: models/bpe/word.rs `merge_all`). Token t is made
+from its own text by line k of the list, (l, r) -> t, if l and r are so made, each by a line before k, and no merge crosses
+from the part that becomes l to the part that becomes r before line k is reached. What stands at the seam at any time is a
+piece at the right edge of l's tree and one at the left edge of r's. Going back in time from (l, r), the piece that was made
+last falls apart, and the pair that then stands at the seam must not merge earlier than the piece was made: for the left
+piece, at a lower rank; for the right piece, at the same rank neither, since the seam's pair would be the one further to the
+left. (Two pieces made by the same line: the right one is the later.) Down to two base symbols, the seam has held.
+
+The proof is not found for tokens whose parts come later in the list than they do; these are left to be encoded, as is all
+where ids and strings do not correspond one to one (`scannable` in models/merges). A model that looks for whole words in its
+vocabulary (ignore_merges) needs no proof.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+from hftok._core.chunk_cache cimport ChunkCache, Value, cache_insert, cache_reserve, ht_key
+from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
+from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank
+from hftok._core.models.vocab_map cimport VocabTable
+from hftok._core.text cimport utf8_decode, utf8_len
+
+
+cdef inline bint seam_holds(const PairTable *t, const int32_t *rank_of, const uint32_t *part, uint32_t x, uint32_t y) noexcept nogil:
+    cdef int32_t made
+    while True:
+        if rank_of[x] > rank_of[y]:
+            made = rank_of[x]
+            x = part[2 * made + 1]
+            if pair_rank(t, x, y) < <uint32_t>made:
+                return False
+        else:
+            made = rank_of[y]
+            if made < 0:
+                return True
+            y = part[2 * made]
+            if pair_rank(t, x, y) <= <uint32_t>made:
+                return False
+
+
+cdef int32_t *ranks_of_making(BPEModel model) except NULL:
+    cdef MergeTable merges = model.merge_table
+    cdef const PairTable *t = &merges.table
+    cdef const VocabTable *v = &model.map.table
+    cdef int64_t i, n = model.map.max_id + 1, rank, a, b, c
+    cdef int32_t *rank_of
+    cdef uint32_t *part              # ids of the left and right part of each rank
+    cdef uint32_t *entry             # place of each id
+    cdef uint32_t left, right
+    cdef bint proved = t.scannable and model.map.unique_ids and not merges.prefix_length and t.ranks < 0x7FFFFFF0 and n <= 4 * v.size + 1024
+    if not proved:
+        n = 1
+    rank_of = <int32_t *>malloc(<size_t>n * 4)
+    part = <uint32_t *>malloc(<size_t>(t.ranks + 1) * 8)
+    entry = <uint32_t *>malloc(<size_t>n * 4)
+    if rank_of == NULL or part == NULL or entry == NULL:
+        free(rank_of)
+        free(part)
+        free(entry)
+        raise MemoryError("out of memory while looking through the vocabulary")
+    with nogil:
+        for i in range(n):
+            rank_of[i] = UNPROVED
+        if proved:
+            for i in range(v.size):
+                entry[v.ids[i]] = <uint32_t>i
+                a = v.offsets[i]
+                # Words begin as characters: ByteLevel's, or any.
+                if v.offsets[i + 1] > a and utf8_len(v.text.data[a]) == v.offsets[i + 1] - a:
+                    rank_of[v.ids[i]] = BASE
+            for rank in range(t.ranks):
+                a = merges.parts[2 * rank]
+                b = merges.parts[2 * rank + 1]
+                left = part[2 * rank] = v.ids[a]
+                right = part[2 * rank + 1] = v.ids[b]
+                if rank_of[t.merged[rank]] != UNPROVED or rank_of[left] == UNPROVED or rank_of[right] == UNPROVED:
+                    continue
+                if pair_rank(t, left, right) != <uint32_t>rank:
+                    continue         # a later line has the pair
+                c = entry[t.merged[rank]]
+                i = v.offsets[a + 1] - v.offsets[a]
+                if v.offsets[c + 1] - v.offsets[c] != i + v.offsets[b + 1] - v.offsets[b]:
+                    continue         # not what the two strings are together
+                if memcmp(v.text.data + v.offsets[c], v.text.data + v.offsets[a], <size_t>i) != 0:
+                    continue
+                if memcmp(v.text.data + v.offsets[c] + i, v.text.data + v.offsets[b], <size_t>(v.offsets[b + 1] - v.offsets[b])) != 0:
+                    continue
+                if seam_holds(t, rank_of, part, left, right):
+                    rank_of[t.merged[rank]] = <int32_t>rank
+    free(part)
+    free(entry)
+    return rank_of
+
+
+cdef int64_t chunk_text(const uint8_t *token, int64_t n, bint marks, uint8_t *out) noexcept nogil:
+    """The chunk (at most 16 bytes) that the model sees as this token; its length, or 0 where there is none."""
+    cdef int64_t i = 0, k = 0
+    cdef int length
+    cdef uint32_t cp
+    while i < n:
+        if k == 16:
+            return 0
+        if marks:
+            if n - i >= 3 and token[i] == 0xE2 and token[i + 1] == 0x96 and token[i + 2] == 0x81:
+                out[k] = c' '
+                i += 3
+            elif token[i] == c' ':
+                return 0             # no text has one: it would have become a mark
+            else:
+                out[k] = token[i]
+                i += 1
+        else:
+            cp = utf8_decode(token + i, &length)
+            if cp >= 512 or CHAR_BYTE[cp] < 0:
+                return 0
+            out[k] = <uint8_t>CHAR_BYTE[cp]
+            i += length
+        k += 1
+    return 0 if k and memchr(out, 0, <size_t>k) != NULL else k
+
+
+cdef int seed_cache(ChunkCache *cache, BPEModel model, bint marks) except -1:
+    """0 where nothing can be known of the vocabulary; 2 if the cache has kept all of these tokens, so that a chunk of at most 16
+    bytes that it lacks is none; else 1."""
+    cdef const VocabTable *v = &model.map.table
+    cdef int32_t *rank_of = NULL
+    cdef int64_t i, n, count = 0
+    cdef uint8_t text[16]
+    cdef ht_key key
+    cdef Value value
+    cdef bint whole = model.ignore_merges and model.map.unique_ids
+    if not whole:
+        if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * v.size + 1024:
+            return 0
+        rank_of = ranks_of_making(model)
+    if cache_reserve(cache, v.size) != 0:
+        free(rank_of)
+        raise MemoryError("no memory for the word cache")
+    with nogil:
+        memset(&value, 0, sizeof(Value))
+        value.meta = 1
+        for i in range(v.size):
+            if not whole and rank_of[v.ids[i]] == UNPROVED:
+                continue
+            n = chunk_text(v.text.data + v.offsets[i], v.offsets[i + 1] - v.offsets[i], marks, text)
+            if n == 0:
+                continue
+            memset(&key, 0, 16)
+            memcpy(&key, text, <size_t>n)
+            value.id0 = v.ids[i]
+            cache_insert(cache, &key, cache.hash_key(key), &value)
+            count += 1
+    free(rank_of)
+    return 2 if cache.count + cache.long_count == count else 1
+
+
+cdef bint all_proved(BPEModel model) except -1:
+    """Whether every token that a chunk could be (of ByteLevel characters only) is what its own text is encoded to."""
+    cdef const VocabTable *v = &model.map.table
+    cdef int32_t *rank_of
+    cdef int64_t i, k
+    cdef int length
+    cdef uint32_t cp
+    cdef bint proved = True
+    if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * v.size + 1024:
+        return False
+    rank_of = ranks_of_making(model)
+    with nogil:
+        for i in range(v.size):
+            if rank_of[v.ids[i]] != UNPROVED:
+                continue
+            k = v.offsets[i]
+            while k < v.offsets[i + 1]:
+                cp = utf8_decode(v.text.data + k, &length)
+                if cp >= 512 or CHAR_BYTE[cp] < 0:
+                    break
+                k += length
+            if k == v.offsets[i + 1]:
+                proved = False
+                break
+    free(rank_of)
+    return proved
+
+
+def proved_tokens(BPEModel model not None):
+    """The ids that are known to be what their own text is encoded to, for tests and inspection: list of int."""
+    cdef int32_t *rank_of
+    if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * model.map.table.size + 1024:
+        return []
+    rank_of = ranks_of_making(model)
+    try:
+        return [i for i in range(model.map.max_id + 1) if rank_of[i] != UNPROVED]
+    finally:
+        free(rank_of)
