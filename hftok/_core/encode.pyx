@@ -316,7 +316,7 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
     cdef RowPlan plan
     cdef InputRow *r
     cdef int64_t max_length = -1, room, limit = 0
-    cdef bint has_limit = settings.truncation is not None, lazy, whole
+    cdef bint has_limit = settings.truncation is not None, left = False, lazy, whole
     cdef list result = [None] * inputs.n_rows, eager = []
     cdef Py_ssize_t *lengths
     cdef Batch source
@@ -328,6 +328,7 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
     cdef const Worker *w
     if has_limit:
         max_length = min(settings.truncation[0], 1 << 60)
+        left = settings.truncation[3] == "left" and not settings.full_overflow
     for text in inputs.texts:
         d.add_str(text)
     d.keep = inputs.texts
@@ -353,7 +354,9 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
             lazy = plan is not None and not plan.trims and whole
             if lazy and has_limit:
                 room = max_length - settings.added(r.n_b >= 0) if add_special_tokens else max_length
-                lazy = n_a + n_b <= room and room > 0
+                # Read from the end, a sequence that fills the limit loses the pre-tokens without tokens at its beginning, and
+                # its word ids count from there.
+                lazy = n_a + n_b <= room and room > 0 and not (left and (n_a >= max_length or n_b >= max_length))
             if not lazy:
                 lengths[row] = -1
                 eager.append(row)
