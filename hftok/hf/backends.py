@@ -9,7 +9,7 @@ from hftok.foreign import is_foreign
 from hftok.hf.library import BackendTokenizer
 from hftok.tokenizer import Tokenizer
 
-__all__ = ["Given", "PreTokenizerAsReference", "own_backend"]
+__all__ = ["Given", "PreTokenizerAsReference", "own_backend", "reference_component"]
 
 
 class Given:
@@ -31,6 +31,14 @@ def own_backend(value: Any) -> Any:
     return Tokenizer(value) if is_foreign(value, "Tokenizer") else value
 
 
+def reference_component(name: str, component: Any) -> Any:
+    """A component of ours as the reference's. name: the attribute of a tokenizer that holds it."""
+    if component is None:
+        return None
+    empty = {"model": {"type": "BPE", "vocab": {}, "merges": []}, name: json.loads(component.__getstate__())}
+    return getattr(BackendTokenizer.from_str(json.dumps(empty)), name)
+
+
 class PreTokenizerAsReference:
     """A backend whose `pre_tokenizer` is the reference's, for code of transformers that asks for its classes.
 
@@ -44,10 +52,8 @@ class PreTokenizerAsReference:
     @property
     def pre_tokenizer(self) -> Any:
         if self._seen is None:
-            own = self._tokenizer.pre_tokenizer
-            form = None if own is None else json.loads(own.__getstate__())
-            empty = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "pre_tokenizer": form}
-            object.__setattr__(self, "_seen", BackendTokenizer.from_str(json.dumps(empty)).pre_tokenizer)
+            seen = reference_component("pre_tokenizer", self._tokenizer.pre_tokenizer)
+            object.__setattr__(self, "_seen", seen)
         return self._seen
 
     def settle(self) -> None:

@@ -19,12 +19,14 @@ from typing import Any
 from hftok._core import hf_calls
 from hftok.added_tokens import AddedToken as OwnToken
 from hftok.errors import UnsupportedTokenizerError
-from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend
+from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend, reference_component
+from hftok.hf.building import CONVERT, native_format, on_our_components
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
 from hftok.hf.methods import replaced_methods
 from hftok.hf.tokens import reference_token, reference_tokens
 from hftok.hf.training import on_our_trainers
+from hftok.processors import PostProcessor
 from hftok.tokenizer import Tokenizer
 
 __all__ = ["accelerate", "accelerated_class", "is_accelerated", "not_accelerated"]
@@ -94,7 +96,9 @@ def _constructor(base: Any) -> Callable[..., None]:
 
     @functools.wraps(base.__init__)
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        given = reference_tokens(kwargs)
+        # A vocabulary holds no AddedTokens; it is big.
+        big = {key: kwargs[key] for key in ("vocab", "merges") if key in kwargs}
+        given = {**reference_tokens({key: value for key, value in kwargs.items() if key not in big}), **big}
         source = given.get("tokenizer_object")
         try:
             own = _own_source(base, given)
@@ -102,13 +106,14 @@ def _constructor(base: Any) -> Callable[..., None]:
             if isinstance(source, (Tokenizer, Given)) or type(self) is not _classes.get(base):
                 raise
             self.__class__ = base
-            base.__init__(self, *args, **kwargs)
+            base.__init__(self, *args, **_for_transformers(kwargs))
             not_accelerated(self, error)
             return
         if own is not None:
             given.pop("tokenizer_file", None)
             given["tokenizer_object"] = own
-        base.__init__(self, *args, **given)
+        if own is not None or not _built_on_ours(base, self, args, given):
+            base.__init__(self, *args, **_for_transformers(given))
         try:
             _finish(self)
         except UnsupportedTokenizerError as error:
@@ -119,6 +124,32 @@ def _constructor(base: Any) -> Callable[..., None]:
             not_accelerated(self, error)
 
     return construct
+
+
+def _for_transformers(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments for a constructor that works with the reference's components."""
+    given = kwargs.get("post_processor")
+    if isinstance(given, PostProcessor):
+        return {**kwargs, "post_processor": reference_component("post_processor", given)}
+    return kwargs
+
+
+def _built_on_ours(base: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Run a class's constructor on our components, if it builds its backend and that is fine with ours."""
+    constructor = on_our_components(base.__init__)
+    if constructor is None:
+        return False
+    before = dict(self.__dict__)
+    try:
+        constructor(self, *args, **kwargs)
+        if isinstance(self._tokenizer, Tokenizer):
+            self._tokenizer._ready()
+            return True
+    except Exception:  # whatever is wrong, the constructor itself says it
+        pass
+    self.__dict__.clear()
+    self.__dict__.update(before)
+    return False
 
 
 def _own_source(base: Any, kwargs: dict[str, Any]) -> Given | None:
@@ -190,8 +221,10 @@ def _loader(base: Any) -> Any:
 
 def _native_format(base: Any) -> Any:
     original = base.convert_to_native_format.__func__
+    if getattr(original, "__wrapped__", original) is CONVERT:
+        original = native_format
 
-    @functools.wraps(original)
+    @functools.wraps(CONVERT)
     def convert_to_native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
         # It asks whether the class has a constructor of its own: ours does not count.
         return original(base if cls is _classes.get(base) else cls, *args, **kwargs)

@@ -3,17 +3,19 @@
 All of transformers' fast tokenizers are made by calling a subclass of `TokenizersBackend`, whoever calls it. The class
 gets a `__new__` that makes, while acceleration is wanted, an instance of the accelerated subclass instead (whose
 constructor runs then); at other times it does what `object.__new__` does. It stays once it is there: CPython does not
-forget a `__new__`.
+forget a `__new__`. So does the way in which files are read for the constructor (hftok/hf/building.py).
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from hftok.hf.building import CONVERT, native_format
 from hftok.hf.classes import accelerated_class, is_accelerated
 from hftok.hf.library import TokenizersBackend
 
@@ -31,9 +33,15 @@ def _new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     return object.__new__(cls)
 
 
+@functools.wraps(CONVERT)
+def _convert_to_native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    return (native_format if _everywhere or _here.get() else CONVERT)(cls, *args, **kwargs)
+
+
 def _install() -> None:
     if TokenizersBackend.__new__ is not _new:
         TokenizersBackend.__new__ = _new
+        TokenizersBackend.convert_to_native_format = classmethod(_convert_to_native_format)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import transformers
 import hftok
 import hftok.hf
 from hftok import AddedToken, Tokenizer, UnsupportedTokenizerError, processors
+from hftok.foreign import is_foreign
 
 VOCAB = [
     "[PAD]",
@@ -500,3 +501,38 @@ def test_components_of_the_reference_are_taken() -> None:
         backend.normalizer = tokenizers.decoders.WordPiece()  # type: ignore[assignment]
     with pytest.raises(TypeError):
         backend.pre_tokenizer = 3  # type: ignore[assignment]
+
+
+# ---- backends that a class puts together -----------------------------------------------------------------------------
+
+
+def test_classes_build_their_backend_of_our_components(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference's backend is not built first and read afterwards."""
+    expected = transformers.AutoTokenizer.from_pretrained(folder)
+    expected.save_pretrained(folder)  # with a tokenizer.json
+    copied = []
+    monkeypatch.setattr(
+        "hftok.hf.backends.is_foreign", lambda value, kind: copied.append(value) or is_foreign(value, kind)
+    )
+    for load in (
+        lambda: hftok.hf.AutoTokenizer.from_pretrained(folder),
+        lambda: hftok.hf.BertTokenizer.from_pretrained(folder),
+        lambda: hftok.hf.BertTokenizer(vocab={t: i for i, t in enumerate(VOCAB)}),
+    ):
+        made = load()
+        assert made.is_accelerated
+        assert not [value for value in copied if is_foreign(value, "Tokenizer")]
+        assert made.backend_tokenizer.to_str() == expected.backend_tokenizer.to_str()
+    with hftok.hf.patched():
+        assert transformers.AutoTokenizer.from_pretrained(folder).is_accelerated
+    assert not [value for value in copied if is_foreign(value, "Tokenizer")]
+    assert type(transformers.AutoTokenizer.from_pretrained(folder)) is transformers.BertTokenizer
+
+
+@pytest.mark.parametrize("vocab", [5, {"a": "b"}, [("a", 1)], "no/such/file"])
+def test_wrong_vocabularies_are_refused_as_by_transformers(vocab: Any) -> None:
+    with pytest.raises(Exception) as theirs:
+        transformers.BertTokenizer(vocab=vocab)
+    with pytest.raises(type(theirs.value)) as ours:
+        hftok.hf.BertTokenizer(vocab=vocab)
+    assert str(ours.value) == str(theirs.value)
