@@ -7,23 +7,15 @@ hold what the scanner serves.
 from __future__ import annotations
 
 import base64
-import importlib.util
 import json
-import pathlib
 import random
 from functools import cache
 from typing import Any
 
 import tokenizers as reference
+from charsmaps import charsmap
 
 import hftok
-
-_unit = pathlib.Path(__file__).parent / "unit" / "exact_cases.py"
-_spec = importlib.util.spec_from_file_location("exact_cases_of_word_marks", _unit)
-assert _spec is not None
-assert _spec.loader is not None
-_cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_cases)
 
 MARK = "\u2581"
 
@@ -36,11 +28,11 @@ RULES = {
     "\u200c": " ", "´": " \u0301", "a\u20d7": "→", "ｶ\uff9e": "ガ", "\uff9e": "\u3099", "Å": "Å",
     "ς": "\u2581", "o\u0327": "",
 }  # fmt: skip
-CHARSMAP = _cases.charsmap(RULES)
+CHARSMAP = charsmap(RULES)
 
 
 def precompiled(rules: dict[str, str]) -> dict[str, Any]:
-    data = CHARSMAP if rules is RULES else _cases.charsmap(rules)
+    data = CHARSMAP if rules is RULES else charsmap(rules)
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(data).decode()}
 
 

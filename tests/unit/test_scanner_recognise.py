@@ -232,6 +232,14 @@ def test_patterns_of_tiktoken_that_are_none_of_these():
     assert recognise_rust("(") is None
 
 
+def test_huge_patterns():
+    """They are of no family, and this is found out at once."""
+    words = "|".join(f"word{i}" for i in range(20_000))
+    for pattern in (words, f"({words[:1900]})+", "(?:ab?c)?" * 200, "[a-z]" * 390, "(?:a|b)" * 200, "(?:a|bc)" * 200):
+        assert recognise(then_bytes(split(pattern))) is None
+        assert recognise_rust(pattern) is None
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "family"),

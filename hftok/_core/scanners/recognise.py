@@ -24,7 +24,7 @@ same; for patterns that leave gaps only "isolated" is known. `invert` does not m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from hftok._core import code_points, rust_regex
@@ -120,6 +120,7 @@ TILING = ("cl100k", "cl100k_end", "nanochat", "qwen2", "qwen3_5", "seed_coder", 
 Word = tuple[Ranges, ...]
 
 MOST_WORDS = 64  # of a pattern's part that is written out
+LONGEST = 2000  # characters of a pattern that is looked at: those of the families are far shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +133,15 @@ class Words:
 Form = Node | Words
 
 
-@cache
+@lru_cache(64)
 def form_of(pattern: str) -> Form | None:
-    """The form of a pattern in which patterns are compared; None if it has none, because of an error or the like.
+    """The form of a pattern in which patterns are compared; None if it has none: too long, or an error in it.
 
     >>> form_of("'s|'t|(?:'re)") == form_of("'(?:[st]|re)")
     True
     """
+    if len(pattern) > LONGEST:
+        return None
     try:
         return _form(parse(pattern))
     except (RegexSyntaxError, UnsupportedTokenizerError):
@@ -224,7 +227,7 @@ def _alternatives(branches: list[Form]) -> Form:
             run.append(branch)
             continue
         words = [word for member in run for word in _language(member) or ()]
-        joined = _words(words) if len(words) > 1 else None
+        joined = _words(words) if 1 < len(words) <= MOST_WORDS else None
         out.extend(run if joined is None else [joined])
         run = []
         if branch is not None:
@@ -407,7 +410,7 @@ RUST_PATTERNS = {
 }
 
 
-@cache
+@lru_cache(64)
 def recognise_rust(pattern: str) -> str | None:
     r"""The family whose scanner finds the matches of a pattern in fancy-regex's syntax (tiktoken, rustbpe), or None.
     Its classes may be of another Unicode version: then the forms differ.
@@ -417,6 +420,8 @@ def recognise_rust(pattern: str) -> str | None:
     """
     if pattern in RUST_PATTERNS:
         return RUST_PATTERNS[pattern]  # without parsing
+    if len(pattern) > LONGEST:
+        return None
     try:
         return _patterns().get(_form(rust_regex.parse(pattern)))
     except ValueError:  # not a pattern, or one that cannot be reproduced

@@ -1,8 +1,9 @@
 /* Character classes of a 64-byte block as bit masks, for the scanners of regular expressions (scanners/families).
  *
  * An alphabet gives every code point eight flags. `ht_ascii_flags` gives the flags of a block's ASCII bytes as eight masks,
- * bit i for byte i; `ht_high_flags` adds those of the characters beyond ASCII (`wanted`: their bytes, whole characters), painted on all bytes of the character, so that
- * "the byte before" means "the character before" wherever a character begins. The rest is algebra on such masks.
+ * bit i for byte i; `ht_high_flags` adds those of the characters beyond ASCII (`wanted`: their bytes, whole characters),
+ * painted on all bytes of the character, so that "the byte before" means "the character before" wherever a character
+ * begins. The rest is algebra on such masks.
  *
  * Tiers as in block.h, chosen by the compiler flags of the including module; all give the same masks. The code points'
  * flags are in leaves of 64 (one for each value of a UTF-8 sequence's last six bits), equal leaves kept once.

@@ -1,4 +1,4 @@
-# bloom: the pattern " ?[^(\\s|[.,!?…。，、।۔،])]+" (Split, pre_tokenizers/split.rs, isolated). To Oniguruma the brackets within are
+# bloom: the pattern " ?[^(\s|[.,!?…。，、।۔،])]+" (Split, pre_tokenizers/split.rs, isolated). To Oniguruma the brackets within are
 # a class in a class: what is not matched are white space, ( ) | and the marks listed (`listed`). A run of these is a chunk, but
 # for a U+0020 at its end if something else follows, which it goes with.
 #
@@ -42,7 +42,8 @@ cdef int64_t scan_bloom(const uint8_t *text, int64_t size, uint32_t base, uint32
             if HT_UNLIKELY(((space & ~none_of(flags, 0)) | b.unfinished) >> 63):
                 n = ht_trailing(b.unfinished)
                 n -= <int>(space >> (n - 1) & 1)
-        begin = (listed & ~(listed << 1 | after_listed)) | (word & ~((word | space) << 1 | after_word | after_space)) | (space & (word >> 1 | ahead))
+        begin = (listed & ~(listed << 1 | after_listed)) | (space & (word >> 1 | ahead))
+        begin |= word & ~((word | space) << 1 | after_word | after_space)
         k += ht_starts(begin & ht_low_bits(n), base + <uint32_t>i, starts + k)
         i += n
         after_listed = listed >> (n - 1) & 1
