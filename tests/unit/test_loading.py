@@ -169,7 +169,7 @@ def test_no_source(source, error):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"neither a tokenizer\.json nor a vocab\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"no tokenizer\.json, no vocab\.txt"):
         hftok.Tokenizer(tmp_path)
 
 
