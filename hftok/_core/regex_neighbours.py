@@ -171,14 +171,22 @@ def sure_starts(tree: Node) -> Ranges:
 def _sure_starts(branch: Node) -> Ranges:
     items = branch.items if isinstance(branch, Sequence) else (branch,)
     needed: Ranges | None = None
+    taken = code_points.NOTHING  # by an atomic group before, which does not give them back
     for item in items:
-        if (isinstance(item, Repeat) and item.low == 0) or isinstance(item, Empty):
+        inner = item.body if isinstance(item, Atomic) else item
+        if isinstance(inner, Empty):
             continue
-        single = item.body if isinstance(item, Repeat) and item.low == 1 else item
+        if isinstance(inner, Repeat) and inner.low == 0:
+            if isinstance(item, Atomic) and needed is None:
+                if not isinstance(inner.body, Set):
+                    return code_points.NOTHING
+                taken = code_points.union(taken, inner.body.ranges)
+            continue
+        single = inner.body if isinstance(inner, Repeat) and inner.low == 1 else inner
         if needed is not None or not isinstance(single, Set):
             return code_points.NOTHING
         needed = single.ranges
-    return needed or code_points.NOTHING
+    return code_points.intersection(needed or code_points.NOTHING, code_points.complement(taken))
 
 
 class Neighbours:
