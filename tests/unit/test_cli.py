@@ -372,7 +372,7 @@ def test_documents_of_text(tmp_path, data, separator):
         (["inspect", "no/such/file.json"], "there is no file or folder"),
         (["encode", "no.json", "a"], "cannot load the tokenizer 'no.json'"),
         (["inspect", "FILE"], "cannot load the tokenizer"),
-        (["inspect", "DIR"], "neither a tokenizer.json nor a vocab.txt"),
+        (["inspect", "DIR"], "has no tokenizer.json, no vocab.txt"),
         (["bench", "demo", "no-file"], "there is no file 'no-file'"),
         (["parity", "demo", "no-file"], "No such file"),
         (["parity", "demo", "DIR"], "Is a directory"),
