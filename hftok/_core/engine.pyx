@@ -453,10 +453,12 @@ cdef class Engine:
         call.scanned = self.scans
         call.error_doc = -1
         w.row_ends = end
-        w.prefix = affix.data
-        w.n_prefix = affix.n_prefix
-        w.suffix = affix.data + affix.n_prefix
-        w.n_suffix = affix.n_suffix
+        w.n_prefix = w.n_suffix = 0
+        if affix is not None:
+            w.prefix = affix.data
+            w.n_prefix = affix.n_prefix
+            w.suffix = affix.data + affix.n_prefix
+            w.n_suffix = affix.n_suffix
         _run_unit(&call, 0, 0)
         if call.error:
             raise self.failure(call.error, 0)
