@@ -150,7 +150,7 @@ if __name__ == "__main__":
 """)
     done = subprocess.run(
         [sys.executable, str(script)],
-        env={**plain, "PYTHONPATH": str(pathlib.Path(hftok.__file__).parent.parent), "OMP_NUM_THREADS": "2"},
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(hftok.__file__).parent.parent), "OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,
         timeout=180,
