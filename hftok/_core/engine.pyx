@@ -33,10 +33,10 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport seed_cache
 from hftok._core.text cimport utf8_decode, utf8_len
-from hftok._core.unicode cimport uc_stable
+from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
-    Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
+    Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_drop_ids, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
 cdef extern from "Python.h":
@@ -274,13 +274,7 @@ cdef class Engine:
     cdef void checkin(self, WorkerBox box):
         cdef Worker *w = box.w
         if w.id_capacity * 4 > KEEP_BYTES:
-            free(w.ids)
-            free(w.spans)
-            free(w.words)
-            w.ids = NULL
-            w.spans = NULL
-            w.words = NULL
-            w.id_capacity = 0
+            worker_drop_ids(w)
         if w.capacity > KEEP_BYTES:
             free(w.text)
             free(w.index)
@@ -678,7 +672,7 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.check != NULL and _holds_token(<const Matcher *>c.check, text, size):
         return False
-    if c.all_stable and not _all_stable(text, size, c.all_stable):
+    if c.all_stable and not all_stable(text, size, c.all_stable):
         return False
     if c.n_lacking and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacking, c.n_lacking, text, size):
         return False
@@ -722,19 +716,6 @@ cdef bint _holds_token(const Matcher *m, const uint8_t *text, int64_t size) noex
         if m.first[text[i]] and match_token(m, text, size, i, 0, &hit) != MATCH_NONE:
             return True
     return False
-
-
-cdef bint _all_stable(const uint8_t *text, int64_t size, int bit) noexcept nogil:
-    cdef int64_t i = 0
-    cdef int length
-    while i < size:
-        if text[i] < 128:
-            i += 1
-            continue
-        if not uc_stable(utf8_decode(text + i, &length)) & bit:
-            return False
-        i += length
-    return True
 
 
 cdef int _normalize(Worker *w, const uint8_t *text, int64_t size, int64_t at, int64_t *written) noexcept nogil:

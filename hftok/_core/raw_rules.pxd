@@ -9,7 +9,6 @@ cdef class RawScanner:
     cdef AddedMatcher check          # a text that may hold one of these goes to the exact path, or None
     cdef readonly bint all_stable    # so does a text that the normalizer may change
     cdef readonly bint cuts_units    # a huge document may be cut at a space
-    cdef readonly bint cuts_decided  # whether chunks may be cut is settled
     cdef BPEModel model
     cdef object keep
 

@@ -191,9 +191,6 @@ cdef class RawScanner:
         """Byte-level text: cut chunks from now on where that cannot change a token. A model that looks for whole words must not
         miss one, nor find one in a part of a word: then all tokens must be what the merges make of their text anyhow, and to
         know that the vocabulary has to be looked through, which only a large call is worth."""
-        if self.cuts_decided:
-            return
-        self.cuts_decided = True
         if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
             return
         if not self.model.ignore_merges or all_proved(self.model):

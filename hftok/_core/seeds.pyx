@@ -43,7 +43,15 @@ cdef inline bint seam_holds(const PairTable *t, const int32_t *rank_of, const ui
                 return False
 
 
+cdef bint provable(BPEModel model) noexcept:
+    """Whether the rule holds for this model, and its ids are dense enough for arrays."""
+    cdef const PairTable *t = &model.merge_table.table
+    return (t.scannable and model.map.unique_ids and not model.merge_table.prefix_length and t.ranks < 0x7FFFFFF0
+            and model.map.max_id < 4 * model.map.table.size + 1024)
+
+
 cdef int32_t *ranks_of_making(BPEModel model) except NULL:
+    """By id, for a model that is `provable`; the caller frees them."""
     cdef MergeTable merges = model.merge_table
     cdef const PairTable *t = &merges.table
     cdef const VocabTable *v = &model.map.table
@@ -52,9 +60,6 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
     cdef uint32_t *part              # ids of the left and right part of each rank
     cdef uint32_t *entry             # place of each id
     cdef uint32_t left, right
-    cdef bint proved = t.scannable and model.map.unique_ids and not merges.prefix_length and t.ranks < 0x7FFFFFF0 and n <= 4 * v.size + 1024
-    if not proved:
-        n = 1
     rank_of = <int32_t *>malloc(<size_t>n * 4)
     part = <uint32_t *>malloc(<size_t>(t.ranks + 1) * 8)
     entry = <uint32_t *>malloc(<size_t>n * 4)
@@ -66,32 +71,31 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
     with nogil:
         for i in range(n):
             rank_of[i] = UNPROVED
-        if proved:
-            for i in range(v.size):
-                entry[v.ids[i]] = <uint32_t>i
-                a = v.offsets[i]
-                # Words begin as characters: ByteLevel's, or any.
-                if v.offsets[i + 1] > a and utf8_len(v.text.data[a]) == v.offsets[i + 1] - a:
-                    rank_of[v.ids[i]] = BASE
-            for rank in range(t.ranks):
-                a = merges.parts[2 * rank]
-                b = merges.parts[2 * rank + 1]
-                left = part[2 * rank] = v.ids[a]
-                right = part[2 * rank + 1] = v.ids[b]
-                if rank_of[t.merged[rank]] != UNPROVED or rank_of[left] == UNPROVED or rank_of[right] == UNPROVED:
-                    continue
-                if pair_rank(t, left, right) != <uint32_t>rank:
-                    continue         # a later line has the pair
-                c = entry[t.merged[rank]]
-                i = v.offsets[a + 1] - v.offsets[a]
-                if v.offsets[c + 1] - v.offsets[c] != i + v.offsets[b + 1] - v.offsets[b]:
-                    continue         # not what the two strings are together
-                if memcmp(v.text.data + v.offsets[c], v.text.data + v.offsets[a], <size_t>i) != 0:
-                    continue
-                if memcmp(v.text.data + v.offsets[c] + i, v.text.data + v.offsets[b], <size_t>(v.offsets[b + 1] - v.offsets[b])) != 0:
-                    continue
-                if seam_holds(t, rank_of, part, left, right):
-                    rank_of[t.merged[rank]] = <int32_t>rank
+        for i in range(v.size):
+            entry[v.ids[i]] = <uint32_t>i
+            a = v.offsets[i]
+            # Words begin as characters: ByteLevel's, or any.
+            if v.offsets[i + 1] > a and utf8_len(v.text.data[a]) == v.offsets[i + 1] - a:
+                rank_of[v.ids[i]] = BASE
+        for rank in range(t.ranks):
+            a = merges.parts[2 * rank]
+            b = merges.parts[2 * rank + 1]
+            left = part[2 * rank] = v.ids[a]
+            right = part[2 * rank + 1] = v.ids[b]
+            if rank_of[t.merged[rank]] != UNPROVED or rank_of[left] == UNPROVED or rank_of[right] == UNPROVED:
+                continue
+            if pair_rank(t, left, right) != <uint32_t>rank:
+                continue         # a later line has the pair
+            c = entry[t.merged[rank]]
+            i = v.offsets[a + 1] - v.offsets[a]
+            if v.offsets[c + 1] - v.offsets[c] != i + v.offsets[b + 1] - v.offsets[b]:
+                continue         # not what the two strings are together
+            if memcmp(v.text.data + v.offsets[c], v.text.data + v.offsets[a], <size_t>i) != 0:
+                continue
+            if memcmp(v.text.data + v.offsets[c] + i, v.text.data + v.offsets[b], <size_t>(v.offsets[b + 1] - v.offsets[b])) != 0:
+                continue
+            if seam_holds(t, rank_of, part, left, right):
+                rank_of[t.merged[rank]] = <int32_t>rank
     free(part)
     free(entry)
     return rank_of
@@ -135,7 +139,7 @@ cdef int seed_cache(ChunkCache *cache, BPEModel model, bint marks) except -1:
     cdef Value value
     cdef bint whole = model.ignore_merges and model.map.unique_ids
     if not whole:
-        if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * v.size + 1024:
+        if not provable(model):
             return 0
         rank_of = ranks_of_making(model)
     if cache_reserve(cache, v.size) != 0:
@@ -167,7 +171,7 @@ cdef bint all_proved(BPEModel model) except -1:
     cdef int length
     cdef uint32_t cp
     cdef bint proved = True
-    if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * v.size + 1024:
+    if not provable(model):
         return False
     rank_of = ranks_of_making(model)
     with nogil:
@@ -190,7 +194,7 @@ cdef bint all_proved(BPEModel model) except -1:
 def proved_tokens(BPEModel model not None):
     """The ids that are known to be what their own text is encoded to, for tests and inspection: list of int."""
     cdef int32_t *rank_of
-    if not model.merge_table.table.scannable or not model.map.unique_ids or model.map.max_id >= 4 * model.map.table.size + 1024:
+    if not provable(model):
         return []
     rank_of = ranks_of_making(model)
     try:

@@ -2,7 +2,10 @@
 # tools/unicode_tables.py makes by probing the pinned reference on every code point. Several libraries of different
 # Unicode versions meet in the reference; each class below names the one it stands for. All functions take any number;
 # what is no scalar value has no property and maps to itself.
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from hftok._core.text cimport utf8_decode
 
 cdef extern from "unicode_tables.h" nogil:
     const char *UC_REFERENCE_VERSION
@@ -67,3 +70,26 @@ cdef extern from "unicode_tables.h" nogil:
         UC_GB_PICTOGRAPHIC, UC_GB_CONSONANT
     int uc_grapheme_class(uint32_t cp)
     int uc_grapheme_start(uint32_t *state, uint32_t cp)
+
+
+cdef inline bint all_stable(const uint8_t *text, int64_t size, int32_t bit) noexcept nogil:
+    """Whether no character of UTF-8 text changes in a normal form, nor takes part in a change. bit: of uc_stable."""
+    cdef int64_t i = 0
+    cdef int length
+    cdef uint64_t eight
+    cdef uint32_t cp
+    while i < size:
+        if i + 8 <= size:
+            memcpy(&eight, text + i, 8)
+            if not eight & <uint64_t>0x8080808080808080:
+                i += 8
+                continue
+        if text[i] < 128:
+            i += 1
+            continue
+        cp = utf8_decode(text + i, &length)
+        # Ideographs have no place in any normal form's tables.
+        if not 0x4E00 <= cp <= 0x9FA5 and not uc_stable(cp) & bit:
+            return False
+        i += length
+    return True

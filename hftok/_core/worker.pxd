@@ -224,6 +224,7 @@ cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cach
 cdef void worker_free(Worker *w) noexcept nogil
 cdef void worker_reset(Worker *w) noexcept nogil
 cdef int worker_room(Worker *w, int64_t bytes, int64_t chunks) noexcept nogil    # text and chunks
+cdef void worker_drop_ids(Worker *w) noexcept nogil                               # give the memory of the output back
 cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil
 cdef int worker_join_room(Worker *w) noexcept nogil                               # make `joined`
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil

@@ -120,6 +120,16 @@ cdef int worker_join_room(Worker *w) noexcept nogil:
     return SCAN_OK
 
 
+cdef void worker_drop_ids(Worker *w) noexcept nogil:
+    free(w.ids)
+    free(w.spans)
+    free(w.words)
+    w.ids = NULL
+    w.spans = NULL
+    w.words = NULL
+    w.id_capacity = 0
+
+
 cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
     """Room for `tokens` more tokens of output; 0, or SCAN_NO_MEMORY."""
     cdef int64_t capacity
@@ -128,13 +138,7 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
         # Nothing to keep: no copy of what a smaller call has left.
         if w.expected > tokens:
             tokens = w.expected
-        free(w.ids)
-        free(w.spans)
-        free(w.words)
-        w.ids = NULL
-        w.spans = NULL
-        w.words = NULL
-        w.id_capacity = 0
+        worker_drop_ids(w)
     if w.n_ids + tokens + 8 > w.id_capacity or (w.want_spans and w.spans == NULL) or (w.want_words and w.words == NULL):
         capacity = w.id_capacity
         if w.n_ids + tokens + 8 > capacity:

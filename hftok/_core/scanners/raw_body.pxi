@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 from hftok._core.models.safe_cuts cimport CutTable, cut_hash, may_join
 from hftok._core.text cimport utf8_decode, utf8_prev
-from hftok._core.unicode cimport uc_stable
+from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
     MATCH_NONE, MATCH_TOKEN, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, SCAN_FULL, SCAN_OK, Finder, Hit, RawRules, Worker,
     worker_direct, worker_join_room, worker_room,
@@ -71,29 +71,6 @@ cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int6
                                     0x3000 | <uint32_t>(text[i + 2] & 63) if b == 0xE3 else 0xFF0C, b)):
                 return i
     return -1
-
-
-cdef inline bint all_stable(const uint8_t *text, int64_t size, int32_t bit) noexcept nogil:
-    """Whether no character changes in the normal form, nor takes part in a change."""
-    cdef int64_t i = 0
-    cdef int length
-    cdef uint64_t eight
-    cdef uint32_t cp
-    while i < size:
-        if i + 8 <= size:
-            memcpy(&eight, text + i, 8)
-            if not eight & <uint64_t>0x8080808080808080:
-                i += 8
-                continue
-        if text[i] < 128:
-            i += 1
-            continue
-        cp = utf8_decode(text + i, &length)
-        # Ideographs have no place in any normal form's tables.
-        if not 0x4E00 <= cp <= 0x9FA5 and not uc_stable(cp) & bit:
-            return False
-        i += length
-    return True
 
 
 cdef inline uint32_t fill_index(const uint8_t *text, int64_t size, uint32_t character, uint32_t *index) noexcept nogil:
