@@ -12,8 +12,6 @@ Added tokens. Those of the raw pass cut the text first and those of the normaliz
 `added_tokens`. Where the normalizer leaves the text alone, the normalized pass can look at the raw text; where it may not,
 texts that could hold such a token (behind the normalizer) take the exact path.
 """
-import re
-
 from libc.string cimport memset
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -126,11 +124,9 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized)
         else:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
-        patterns = raw.patterns + pipeline.normalized.patterns
         strips = raw.takes_blanks or pipeline.normalized.takes_blanks
-        self.cuts_units = not any(
-            re.search("[A-Za-z0-9] [A-Za-z]", text) or (strips and (text[:1].isalnum() or text[len(text) - 1:].isalnum()))
-            for text in (pattern.decode("utf-8") for pattern in patterns)) and self.check is None and not self.all_stable
+        self.cuts_units = self.check is None and not self.all_stable and not any(
+            matcher.joins_words or (strips and matcher.ends_in_words) for matcher in (raw, pipeline.normalized))
         self.keep = pipeline
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:

@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeTable
+from hftok._core.stored cimport Block
 
 cdef struct CutTable:
     # Bit (last byte of the left character << 8 | first byte of the right one): joined whatever the characters. Decides pairs
@@ -34,6 +35,8 @@ cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int
 cdef class SafeCuts:
     """Read-only; made from a table of merges, over characters or over the bytes of ByteLevel tokens."""
     cdef CutTable table
+    cdef Block block                     # keeps the memory of bits that are borrowed
+    cdef bint borrowed
     cdef readonly int64_t pairs          # different hashes in the table of whole characters
     cdef int add_chars(self, MergeTable merges) except -1
     cdef int add_bytes(self, MergeTable merges, const int16_t *byte_of) except -1
