@@ -29,6 +29,7 @@ from hftok.arguments import (
 )
 from hftok.component import Attribute, Cell, Component, Description
 from hftok.model_files import ModelError, os_error, read_bpe_files, read_vocab_json, read_vocab_txt
+from hftok.stored_fields import StoredFields
 from hftok.representation import Listing, Struct, Tree, to_json
 
 if TYPE_CHECKING:
@@ -348,8 +349,16 @@ class BPE(Model):
         merges = merges if isinstance(merges, MergeIds) else list(merges)
         return Description(BPE, bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
 
+    def _vocab_size(self) -> int:
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["vocab"])
+
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = {name: fields[name] for name, value in stored.options.items() if fields[name] is not value}
+            return stored.kernel.replace(**changed) if changed else stored.kernel
         return BPEModel(
             fields["vocab"],
             fields["merges"].rows,
@@ -452,6 +461,9 @@ class Unigram(Model):
 
     @classmethod
     def _vocab_of(cls, fields: dict[str, Any]) -> Vocab:
+        if isinstance(fields, StoredFields):
+            stored: Vocab = fields.stored.field("vocab")
+            return stored
         cached: Vocab = fields["_ids"]
         if not cached:
             cached.update((piece[0], id_) for id_, piece in enumerate(fields["pieces"]))
@@ -462,7 +474,8 @@ class Unigram(Model):
         return {id_: piece[0] for id_, piece in enumerate(fields["pieces"])}  # a piece that comes twice has two ids
 
     def _vocab_size(self) -> int:
-        return len(self._description().fields["pieces"])
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["pieces"])
 
     @classmethod
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
@@ -472,6 +485,10 @@ class Unigram(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = {name: fields[name] for name in ("alpha", "nbest_size") if fields[name] is not None}
+            return stored.kernel.replace(**changed) if changed else stored.kernel
         return UnigramModel(
             fields["pieces"], fields["unk_id"], fields["byte_fallback"], fields["alpha"], fields["nbest_size"]
         )
@@ -635,7 +652,8 @@ class WordPiece(Model):
 
 
 def _options_that_differ(before: dict[str, Any], now: dict[str, Any], fixed: tuple[str, ...]) -> dict[str, Any] | None:
-    if any(before[name] is not now[name] for name in fixed):
+    stored = isinstance(before, StoredFields) and isinstance(now, StoredFields) and before.stored is now.stored
+    if not stored and any(before[name] is not now[name] for name in fixed):
         return None
     return {name: value for name, value in now.items() if name not in fixed and value is not before[name]}
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from hftok._core.json_reader import JsonSyntaxError, RepeatedKeys, loads
 from hftok._core.json_writer import dumps
+from hftok._core.utf8 import valid_prefix
 from hftok.added_tokens import AddedToken, read_added_token
+from hftok.added_vocabulary import AddedVocabulary
 from hftok.component import Component
 from hftok.decoders import Decoder
 from hftok.json_forms import Field, FormError, option, string, struct, uint32, uint64, unit_variant, variant, wrong_type
@@ -32,6 +34,7 @@ __all__ = [
     "load",
     "load_buffer",
     "load_file",
+    "read_text",
 ]
 
 VERSION = "1.0"
@@ -74,6 +77,15 @@ class TokenizerParts:
     pre_tokenizer: PreTokenizer | None = None
     post_processor: PostProcessor | None = None
     decoder: Decoder | None = None
+    # of a file that may be, or was, in the load cache (see stored_parts)
+    added: AddedVocabulary | None = None
+    origin: Origin | None = None
+
+
+class Origin(Protocol):
+    """What keeps a tokenizer that was read for the first time, once its kernels are made."""
+
+    def keep(self, model: Model, added: AddedVocabulary) -> None: ...
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -209,6 +221,11 @@ def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
 
 def load_file(path: str) -> TokenizerParts:
     """`load` of a file; an Exception where it cannot be read or is not UTF-8."""
+    return load(read_text(path))
+
+
+def read_text(path: str) -> bytes:
+    """What is in a file; an Exception where it cannot be read or is not UTF-8."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -217,11 +234,9 @@ def load_file(path: str) -> TokenizerParts:
         raise Exception(message) from None
     except ValueError as error:  # a NUL in the path
         raise Exception(str(error)) from None
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise Exception("stream did not contain valid UTF-8") from None
-    return load(data)
+    if valid_prefix(data) != len(data):
+        raise Exception("stream did not contain valid UTF-8")
+    return data
 
 
 def load_buffer(buffer: bytes) -> TokenizerParts:

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from hftok._core.stored import Block, Buffer
+from hftok._core.stored import Block
 
 # pattern, id, single_word, lstrip, rstrip, refused
 Pattern: TypeAlias = tuple[str, int, bool, bool, bool, bool]
@@ -16,7 +16,7 @@ class AddedMatcher:
     takes_blanks: bool
     holds_blanks: bool
     def __init__(self, tokens: list[Pattern]) -> None: ...
-    def sections(self, prefix: str) -> dict[str, Buffer]: ...
+    def sections(self, prefix: str) -> dict[str, bytes]: ...
     @staticmethod
     def of_block(block: Block, prefix: str) -> AddedMatcher: ...
     def find(self, text: str) -> list[tuple[int, int, int]]: ...

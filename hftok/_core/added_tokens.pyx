@@ -25,7 +25,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from hftok._core.stored cimport Block, demand, view
+from hftok._core.stored cimport Block, copied, demand
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.trie cimport ByteTrie, Edge, TRIE_NONE, trie_add, trie_find, trie_free, trie_init, trie_step
 from hftok._core.unicode cimport UC_WHITESPACE, UC_WORD, uc_props
@@ -196,7 +196,7 @@ cdef class AddedMatcher:
         return self._patterns
 
     def sections(self, str prefix not None):
-        """The arrays by name (see stored), the names behind a prefix of their own."""
+        """Copies of the arrays by name (see stored), the names behind a prefix of their own."""
         cdef const ByteTrie *t = &self.m.trie
         numbers = array("Q", [
             self.size, t.mask, t.n_edges, t.n_nodes, self.m.matches_empty, self.m.begins_blank, self.takes_blanks,
@@ -205,12 +205,12 @@ cdef class AddedMatcher:
             prefix + ".numbers": numbers.tobytes(),
             prefix + ".text": b"".join(self.patterns),
             prefix + ".ends": array("q", accumulate(map(len, self.patterns))).tobytes(),
-            prefix + ".edges": view(t.edges, (<int64_t>t.mask + 1) * sizeof(Edge)),
-            prefix + ".values": view(t.values, t.n_nodes * sizeof(uint32_t)),
-            prefix + ".rules": view(self.m.rules, self.size * sizeof(TokenRule)),
-            prefix + ".empty": view(&self.m.empty, sizeof(TokenRule)),
-            prefix + ".first": view(self.m.first, 256),
-            prefix + ".second": view(self.m.second, 256),
+            prefix + ".edges": copied(t.edges, (<int64_t>t.mask + 1) * sizeof(Edge)),
+            prefix + ".values": copied(t.values, t.n_nodes * sizeof(uint32_t)),
+            prefix + ".rules": copied(self.m.rules, self.size * sizeof(TokenRule)),
+            prefix + ".empty": copied(&self.m.empty, sizeof(TokenRule)),
+            prefix + ".first": copied(self.m.first, 256),
+            prefix + ".second": copied(self.m.second, 256),
         }
 
     @staticmethod

@@ -15,3 +15,4 @@ cdef class Block:
 cdef int demand(bint condition) except -1
 # Memory as a read-only view, for writing it out. Whoever owns it must outlive the view.
 cdef object view(const void *p, int64_t size)
+cdef bytes copied(const void *p, int64_t size)

@@ -54,6 +54,10 @@ cdef object view(const void *p, int64_t size):
     return PyMemoryView_FromMemory(<char *>p, size, PyBUF_READ) if size else b""
 
 
+cdef bytes copied(const void *p, int64_t size):
+    return (<const char *>p)[:size]
+
+
 cdef class Block:
     def __cinit__(self, int64_t size):
         if size < 0:

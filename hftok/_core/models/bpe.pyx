@@ -268,6 +268,10 @@ cdef class BPEModel(Model):
                          ignore_merges)
         self.find_cuts(None)
 
+    def stored_size(self):
+        """int: the number of tokens."""
+        return self.map.table.size
+
     def stored_vocab(self):
         """The vocabulary of a model of a block, made anew: dict of str -> id."""
         return self.map.to_dict()

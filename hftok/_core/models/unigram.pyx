@@ -275,6 +275,10 @@ cdef class UnigramModel(Model):
         new.set_options(unk_id, byte_fallback, alpha, nbest_size)
         return new
 
+    def stored_size(self):
+        """int: the number of pieces."""
+        return self.pieces.size
+
     def stored_pieces(self):
         """The pieces of a model of a block, made anew: list of (piece, score)."""
         return self.pieces.to_list()
