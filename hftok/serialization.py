@@ -180,10 +180,10 @@ _READERS: dict[str, Any] = {
 }
 
 
-def _parts(value: Any) -> TokenizerParts:
+def _parts(value: Any, model: Model | None = None) -> TokenizerParts:
     if not isinstance(value, dict):
         raise wrong_type(value, "struct Tokenizer")
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {} if model is None else {"model": model}
     # Of a key that comes twice the last value counts; the earlier must be right too.
     earlier = value.overwritten if isinstance(value, RepeatedKeys) else ()
     for key, item in (*earlier, *value.items()):
@@ -200,11 +200,12 @@ def _parts(value: Any) -> TokenizerParts:
     return TokenizerParts(**parts)
 
 
-def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
+def load(data: bytes | str | dict[str, Any], model: Model | None = None) -> TokenizerParts:
     """Reads a tokenizer.json.
 
     Args:
         data: its text, or what a JSON reader made of it.
+        model: a model that is none of the text's: it then needs to have none.
 
     Raises:
         Exception: not JSON (the message tells line and column), or not a tokenizer (the message tells which part).
@@ -214,7 +215,7 @@ def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
     WordLevel(vocab={"a":0}, unk_token="a")
     """
     try:
-        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data)
+        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data, model)
     except (FormError, JsonSyntaxError) as error:
         raise Exception(str(error)) from None
 

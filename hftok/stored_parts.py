@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hftok._core.added_tokens import AddedMatcher
-from hftok._core.merge_ids import MergeIds
 from hftok._core.patterns import declare_sound
 from hftok._core.stored import Block, StoredError
 from hftok.added_tokens import AddedToken
@@ -27,27 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["parts_of_block", "rest_of", "sections_of"]
 
+# What is not an option: made of the arrays when somebody asks for it (`_ids` is a cache).
+_BIG_FIELDS: dict[type[Model], tuple[str, ...]] = {BPE: ("vocab", "merges"), Unigram: ("pieces", "_ids")}
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 
 def rest_of(parts: TokenizerParts) -> bytes | None:
     """Everything but vocabulary, merges and added tokens; None for parts that cannot be stored."""
-    fields = parts.model._description().fields
     kind = parts.model._kind()
-    if kind is BPE:
-        empty: dict[str, int] = {}
-        model: Model = BPE._of_description(
-            Description(BPE, {**fields, "vocab": empty, "merges": MergeIds(fields["merges"].rows[:0], empty)})
-        )
-        more: dict[str, Any] = {}
-    elif kind is Unigram:
-        model = Unigram._of_description(Description(Unigram, {**fields, "pieces": [], "unk_id": None}))
-        more = {"unk_id": fields["unk_id"]}
-    else:
+    if kind not in _BIG_FIELDS:
         return None
+    fields = parts.model._description().fields
+    options = {name: value for name, value in fields.items() if name not in _BIG_FIELDS[kind]}
     text = dump(
         TokenizerParts(
-            model,
+            BPE(),
             parts.truncation,
             parts.padding,
             [],
@@ -57,7 +50,10 @@ def rest_of(parts: TokenizerParts) -> bytes | None:
             parts.decoder,
         )
     )
-    return orjson.dumps({"tokenizer": text, "patterns": sorted(_patterns(orjson.loads(text))), **more})
+    tokenizer = orjson.loads(text)
+    del tokenizer["model"]
+    patterns = sorted(_patterns(tokenizer))
+    return orjson.dumps({"tokenizer": tokenizer, "kind": kind.__name__, "options": options, "patterns": patterns})
 
 
 def _patterns(value: Any) -> set[str]:
@@ -138,20 +134,11 @@ def parts_of_block(block: Block) -> TokenizerParts:
     rest = orjson.loads(block.bytes("rest"))
     for pattern in rest["patterns"]:
         declare_sound(pattern)
+    kind, options = {"BPE": BPE, "Unigram": Unigram}[rest["kind"]], rest["options"]
+    small = options if kind is BPE else {**options, "_ids": {}}
+    fields = StoredFields(small, StoredModel(block, options))
     # An object is what it is: its numbers are read exactly (see loading).
-    parts = load(orjson.loads(rest["tokenizer"]))
-    fields = dict(parts.model._description().fields)
-    kind = parts.model._kind()
-    if kind is BPE:
-        del fields["vocab"], fields["merges"]
-        options = fields
-    elif kind is Unigram:
-        del fields["pieces"]
-        fields["unk_id"] = rest["unk_id"]
-        options = {name: value for name, value in fields.items() if name != "_ids"}
-    else:
-        raise StoredError("damaged")
-    parts.model = kind._of_description(Description(kind, StoredFields(fields, StoredModel(block, options))))
+    parts = load(rest["tokenizer"], kind._of_description(Description(kind, fields)))
     parts.added = StoredAdded(block)
     parts.added.matchers(False)  # refused now rather than later
     return parts

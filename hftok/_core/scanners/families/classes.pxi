@@ -13,6 +13,11 @@ from hftok._core.unicode cimport (
     UC_GC_SO, UC_NUMERIC, UC_PUNCTUATION, uc_onig_category, uc_onig_han, uc_onig_space, uc_props,
 )
 
+cdef extern from "unicode_tables.h" nogil:
+    # By cp >> 7: code points with one block and equal lower bits have equal uc_props, uc_onig_category, uc_onig_space and
+    # uc_onig_han.
+    const uint16_t *uc_class_block "hftok_uc_class_1"
+
 cdef extern from "classes.h" nogil:
     ctypedef struct ht_alphabet:
         const uint16_t *page
@@ -147,6 +152,11 @@ cdef int fill_tables() except -1:
         # The unassigned middle of the code space is one leaf.
         if 0x40000 >> 6 < page < 0xE0000 >> 6:
             _pages[page] = _pages[page - 1]
+            continue
+        # So is what has the classes of the page two before (they are kept by 128), where no flag is a matter of the code point.
+        if (page >= 0x10080 >> 6 or 0x4E80 >> 6 <= page < 0x9F80 >> 6 or 0xAC80 >> 6 <= page < 0xD780 >> 6) and (
+                uc_class_block[page >> 1] == uc_class_block[(page >> 1) - 1]):
+            _pages[page] = _pages[page - 2]
             continue
         if n == MAX_LEAVES:
             raise ImportError("the scanners' class tables are too small: raise MAX_LEAVES")
