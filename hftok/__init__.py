@@ -30,6 +30,7 @@ from hftok.input_types import (
     TextInputSequence,
 )
 from hftok.models import Token
+from hftok.load_cache import load_cache_folder, set_load_cache
 from hftok.notebook import compare, visualize
 from hftok.patterns import Regex
 from hftok.sources import JsonlFileSource, TextFileSource
@@ -70,11 +71,13 @@ __all__ = [
     "compare",
     "decoders",
     "implementations",
+    "load_cache_folder",
     "models",
     "normalizers",
     "pre_tokenizers",
     "processors",
     "set_cache_bytes",
+    "set_load_cache",
     "trainers",
     "visualize",
 ]

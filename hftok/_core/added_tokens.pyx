@@ -219,7 +219,9 @@ cdef class AddedMatcher:
         cdef AddedMatcher self = AddedMatcher.__new__(AddedMatcher)
         cdef ByteTrie *t = &self.m.trie
         cdef const uint64_t *numbers = <const uint64_t *>block.exactly(prefix + ".numbers", 8, 10)
-        cdef int64_t i, free_slots = 0
+        cdef int64_t i, free_slots = 0, size = 0, at = 0
+        cdef const int64_t *ends
+        cdef const uint8_t *text
         cdef bint good = True
         self.block = block
         self.borrowed = True
@@ -249,6 +251,13 @@ cdef class AddedMatcher:
         for i in range(t.n_nodes):
             good &= t.values[i] == TRIE_NONE or t.values[i] < self.size
         demand(good and free_slots > 0 and free_slots == <int64_t>t.mask + 1 - t.n_edges)
+        # The hash of today gives the places of then.
+        text = <const uint8_t *>block.array(prefix + ".text", 1, &size)
+        ends = <const int64_t *>block.exactly(prefix + ".ends", 8, self.size)
+        for i in range(min(self.size, <int64_t>8)):
+            demand(at <= ends[i] <= size)
+            demand(at == ends[i] or trie_find(t, 0, text + at, ends[i] - at) != TRIE_NONE)
+            at = ends[i]
         return self
 
     def find(self, str text):

@@ -72,6 +72,8 @@ cdef class BPEModel(Model):
     cdef bint fixed_seed
     cdef uint64_t seed
 
+    cdef bint makes_texts(self)              # the vocabulary has not been made, and `text_of` needs none
+    cdef object text_of(self, uint32_t id)   # the string of an id, or None
     cdef int set_options(self, object dropout, object unk_token, object prefix, object suffix, bint fuse_unk,
                          bint byte_fallback, bint ignore_merges) except -1
     cdef int find_byte_level(self) except -1

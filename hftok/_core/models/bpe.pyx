@@ -280,6 +280,12 @@ cdef class BPEModel(Model):
         """The merges of a model of a block as ids: uint32 (n, 3) of left id, right id, id of the merged token, by rank."""
         return self.merge_table.rows()
 
+    cdef bint makes_texts(self):
+        return self._vocab is None and self.map.in_order
+
+    cdef object text_of(self, uint32_t id):
+        return self.map.text(id) if id < <uint64_t>self.map.table.size else None
+
     def replace(self, **options):
         """A model with other options over the same vocabulary and merges; takes milliseconds. As with the reference's
         setters, nothing is checked and the merges are not made anew for another prefix."""

@@ -34,6 +34,10 @@ cdef extern from "memory.h" nogil:
     void ht_aligned_free(void *p)
     void ht_huge(void *p, size_t size)
 
+cdef extern from "stored_checks.h" nogil:
+    int64_t ht_check_ranks(const uint64_t *slots, int64_t count, int64_t n, int bits)
+    uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
+
 cdef enum:
     FILTER_BITS = 4          # at least so many bits of the filter for each pair
 
@@ -613,10 +617,10 @@ cdef class MergeTable:
         cdef MergeTable self = MergeTable.__new__(MergeTable)
         cdef PairTable *t = &self.table
         cdef const uint64_t *numbers = <const uint64_t *>block.exactly("merges.numbers", 8, 9)
-        cdef int64_t n, i, size = vocab.table.size, free_slots = 0
+        cdef int64_t n, i, size = vocab.table.size, free_slots
         cdef const uint32_t *ids = vocab.table.ids
         cdef uint64_t slot
-        cdef bint good = True, in_order = True
+        cdef bint good, in_order = True
         self.block = block
         self.borrowed = True
         self.vocab = vocab
@@ -638,15 +642,10 @@ cdef class MergeTable:
         t.packed = <uint64_t *>block.exactly("merges.packed", sizeof(uint64_t), <int64_t>t.mask + 1)
         t.filter = <uint64_t *>block.exactly("merges.filter", sizeof(uint64_t), <int64_t>(t.filter_mask + 1) >> 6)
         with nogil:
-            for i in range(2 * n):
-                good &= self.parts[i] < size
+            good = n == 0 or (<int64_t>ht_greatest(self.parts, 2 * n) < size and ht_greatest(t.merged, n) <= vocab.max_id)
             for i in range(n):
-                good &= t.merged[i] <= vocab.max_id
                 in_order &= t.merged[i] == t.first_merged + <uint64_t>i
-            for i in range(<int64_t>t.mask + 1):
-                slot = t.packed[i]
-                free_slots += slot == <uint64_t>-1
-                good &= slot == <uint64_t>-1 or <int64_t>(slot & ((1u << RANK_BITS) - 1)) < n
+            free_slots = ht_check_ranks(t.packed, <int64_t>t.mask + 1, n, RANK_BITS)
         demand(good and in_order == t.in_order and free_slots > 0 and free_slots == <int64_t>t.mask + 1 - self.distinct)
         # The hash of today gives the places of then (a line that comes again later has the later rank).
         for i in range(0, n, n // 64 + 1):

@@ -25,6 +25,10 @@ from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_decode, utf8_len, utf8_prev
 
 
+cdef enum:
+    PROBE = 0x4E00
+
+
 cdef inline bint is_continuation(uint8_t b) noexcept nogil:
     return b & 0xC0 == 0x80
 
@@ -182,7 +186,7 @@ cdef class SafeCuts:
     def sections(self):
         """The arrays by name (see stored)."""
         return {
-            "cuts.numbers": array("Q", [self.pairs, self.table.mask]).tobytes(),
+            "cuts.numbers": array("Q", [self.pairs, self.table.mask, cut_hash(PROBE, PROBE + 1)]).tobytes(),
             "cuts.gate": view(self.table.gate, sizeof(self.table.gate)),
             "cuts.bits": view(self.table.bits, <int64_t>(self.table.mask + 1) >> 3),
         }
@@ -191,11 +195,12 @@ cdef class SafeCuts:
     def of_block(Block block not None):
         """The cuts over the arrays of a block. StoredError where they are damaged."""
         cdef SafeCuts self = SafeCuts.__new__(SafeCuts)
-        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("cuts.numbers", 8, 2)
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("cuts.numbers", 8, 3)
         self.block = block
         self.borrowed = True
         self.pairs = <int64_t>numbers[0]
         self.table.mask = numbers[1]
+        demand(numbers[2] == cut_hash(PROBE, PROBE + 1))     # the hash of today is that of then
         demand(63 <= self.table.mask < <uint64_t>1 << 40 and self.table.mask & (self.table.mask + 1) == 0)
         memcpy(self.table.gate, block.exactly("cuts.gate", 1, sizeof(self.table.gate)), sizeof(self.table.gate))
         self.table.bits = <uint64_t *>block.exactly("cuts.bits", 8, <int64_t>(self.table.mask + 1) >> 6)

@@ -89,4 +89,6 @@ cdef class VocabMap:
     cdef bint borrowed
     cdef readonly bint unique_ids        # no two strings share an id
     cdef readonly uint32_t max_id
+    cdef bint in_order                   # of a block: the ids are 0, 1, 2, ...
+    cdef str text(self, int64_t entry)
     cdef bint _ids_differ(self) except -1

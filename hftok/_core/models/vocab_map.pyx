@@ -24,6 +24,10 @@ cdef extern from "Python.h":
 from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_encode
 
+cdef extern from "stored_checks.h" nogil:
+    int64_t ht_check_entries(const uint64_t *slots, int64_t count, int64_t n)
+    uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
+
 cdef uint64_t PROCESS_SEED = int.from_bytes(os.urandom(8), "little")
 
 
@@ -115,7 +119,7 @@ cdef class VocabMap:
             raise RuntimeError("a VocabMap is filled once, when it is made")
         if n >= 0xFFFFFFFF:
             raise OverflowError("a vocabulary holds fewer than 2**32 - 1 strings")
-        while slots < <uint64_t>n * 2:
+        while slots < <uint64_t>n * 3 // 2:
             slots *= 2
         t.offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
         t.ids = <uint32_t *>malloc(<size_t>(n + 1) * sizeof(uint32_t))
@@ -191,9 +195,8 @@ cdef class VocabMap:
         cdef VocabMap self = VocabMap.__new__(VocabMap)
         cdef VocabTable *t = &self.table
         cdef const uint64_t *numbers = <const uint64_t *>block.exactly("vocab.numbers", 8, 6)
-        cdef int64_t n, i, longest = 0, end = 0, free_slots = 0
-        cdef uint32_t max_id = 0
-        cdef uint64_t index
+        cdef int64_t n, i, longest = 0, least = 0, size, free_slots
+        cdef uint32_t max_id
         cdef bint good
         self.block = block
         self.borrowed = True
@@ -212,35 +215,36 @@ cdef class VocabMap:
         with nogil:
             good = t.offsets[0] == 0 and t.offsets[n] == t.text.size
             for i in range(n):
-                good &= t.offsets[i] <= t.offsets[i + 1]
-                end = t.offsets[i + 1] - t.offsets[i]
-                longest = end if end > longest else longest
-                max_id = t.ids[i] if t.ids[i] > max_id else max_id
-            for i in range(<int64_t>t.mask + 1):
-                index = t.slots[i] & 0xFFFFFFFFu
-                good &= index <= <uint64_t>n
-                free_slots += index == 0
-            # Where an entry is free, all of it is: searches end at a slot that is 0.
-            for i in range(<int64_t>t.mask + 1):
-                good &= (t.slots[i] == 0) == (t.slots[i] & 0xFFFFFFFFu == 0)
-        demand(good and longest == t.longest and max_id == self.max_id and free_slots == <int64_t>t.mask + 1 - n)
+                size = t.offsets[i + 1] - t.offsets[i]
+                least = size if size < least else least
+                longest = size if size > longest else longest
+            max_id = ht_greatest(t.ids, n)
+            self.in_order = True
+            for i in range(n):
+                self.in_order &= t.ids[i] == <uint32_t>i
+            free_slots = ht_check_entries(t.slots, <int64_t>t.mask + 1, n)
+        demand(good and least >= 0 and longest == t.longest and max_id == self.max_id and free_slots == <int64_t>t.mask + 1 - n)
         demand(free_slots > 0)
         # The hash of today gives the places of then.
         for i in range(0, n, n // 64 + 1):
             demand(vocab_entry(t, t.text.data + t.offsets[i], t.offsets[i + 1] - t.offsets[i]) == i)
         return self
 
+    cdef str text(self, int64_t entry):
+        cdef const VocabTable *t = &self.table
+        try:
+            return PyUnicode_DecodeUTF8(
+                <char *>t.text.data + t.offsets[entry], t.offsets[entry + 1] - t.offsets[entry], NULL)
+        except UnicodeDecodeError:
+            demand(False)
+
     def to_dict(self):
         """The vocabulary as it was read: str -> id, in its order. StoredError where a text is not UTF-8."""
         cdef const VocabTable *t = &self.table
         cdef int64_t i
         cdef dict result = {}
-        try:
-            for i in range(t.size):
-                text = PyUnicode_DecodeUTF8(<char *>t.text.data + t.offsets[i], t.offsets[i + 1] - t.offsets[i], NULL)
-                result[text] = t.ids[i]
-        except UnicodeDecodeError:
-            demand(False)
+        for i in range(t.size):
+            result[self.text(i)] = t.ids[i]
         return result
 
     def __len__(self):

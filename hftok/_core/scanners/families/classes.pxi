@@ -142,12 +142,25 @@ cdef ht_alphabet splits
 cdef ht_alphabet lists
 
 
+cdef uint64_t leaf_sum(int64_t leaf) noexcept nogil:
+    """A number that two different leaves rarely have in common."""
+    cdef uint64_t sum = 0, word
+    cdef int k, i
+    for k in range(3):
+        for i in range(8):
+            memcpy(&word, &_leaves[k][64 * leaf + 8 * i], 8)
+            sum = (sum ^ word) * <uint64_t>0x9E3779B97F4A7C15
+            sum ^= sum >> 29
+    return sum
+
+
 cdef int fill_tables() except -1:
     """Fill the tables; called once, at import."""
     cdef flags_fn *kinds = [words_flags, splits_flags, lists_flags]
     cdef ht_alphabet **alphabets = [&words, &splits, &lists]
     cdef int64_t page, i, n = 0, found
     cdef int k, b
+    cdef uint64_t[MAX_LEAVES] sums
     for page in range(PAGES):
         # The unassigned middle of the code space is one leaf.
         if 0x40000 >> 6 < page < 0xE0000 >> 6:
@@ -164,8 +177,10 @@ cdef int fill_tables() except -1:
             for i in range(64):
                 _leaves[k][64 * n + i] = <uint8_t>kinds[k](<uint32_t>(64 * page + i))
         # Equal leaves mostly follow each other: looked for from the last one. The two of ASCII stay apart.
+        sums[n] = leaf_sum(n)
         found = n - 1
-        while found >= 2 and (memcmp(&_leaves[0][64 * found], &_leaves[0][64 * n], 64)
+        while found >= 2 and (sums[found] != sums[n]
+                              or memcmp(&_leaves[0][64 * found], &_leaves[0][64 * n], 64)
                               or memcmp(&_leaves[1][64 * found], &_leaves[1][64 * n], 64)
                               or memcmp(&_leaves[2][64 * found], &_leaves[2][64 * n], 64)):
             found -= 1
