@@ -29,8 +29,8 @@ from hftok.input_types import (
     TextEncodeInput,
     TextInputSequence,
 )
-from hftok.models import Token
 from hftok.load_cache import load_cache_folder, set_load_cache
+from hftok.models import Token
 from hftok.notebook import compare, visualize
 from hftok.patterns import Regex
 from hftok.sources import JsonlFileSource, TextFileSource

@@ -1,13 +1,14 @@
 """What loading a tokenizer.json makes, kept for later processes: the load cache.
 
-A file of a megabyte or more is read, checked and compiled once on a machine; its tables are then written to a folder of the
-user, and the next process that loads the same content (under whatever name) reads them back. What is loaded is the same with
-and without: nothing about a file is taken from its name or its times, all of it is read and hashed each time.
+A file of a megabyte or more is read, checked and compiled once on a machine; its tables are then written to a folder of
+the user, and the next process that loads the same content (under whatever name) reads them back. What is loaded is the
+same with and without: nothing about a file is taken from its name or its times, all of it is read and hashed each time.
 
-An entry's name is a digest of the content under a key that only this folder has (see `ContentHash`); the entry ends in such a
-digest of itself. One that is damaged, cut off, of another version or byte order is passed over and written anew. Entries hold
-arrays and JSON, nothing that is executed, and each offset in them is checked before use. A folder that others can write to,
-or own, is not used. Whatever goes wrong here, the tokenizer.json is read as if there were no cache.
+An entry's name is a digest of the content under a key that only this folder has (see `ContentHash`); the entry ends in
+such a digest of itself. One that is damaged, cut off, of another version or byte order is passed over and written anew.
+Entries hold arrays and JSON, nothing that is executed, and each offset in them is checked before use. A folder that
+others can write to, or own, is not used. Whatever goes wrong here, the tokenizer.json is read as if there were no
+cache.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_cache_folder", "load_file", "set_load_cache"]
 
-# To be raised with every change of what is in a section, of a hash whose tables are stored, or of what is read from them.
+# To be raised with every change of what is in a section, of a hash whose tables are stored, or of what is read of them.
 FORMAT = 1
 MAGIC = b"hftok tokenizer\n"
 SUFFIX = ".hftok"
@@ -56,8 +57,8 @@ def set_load_cache(folder: str | os.PathLike[str] | bool, limit: int | None = No
     """Say where tokenizers that have been loaded are kept for the next process, or that they are not.
 
     Args:
-        folder: a folder of the user, made if need be; True for the default one, False to keep none. It must belong to the
-            user and be writable by nobody else, or it is not used.
+        folder: a folder of the user, made if need be; True for the default one, False to keep none. It must belong to
+            the user and be writable by nobody else, or it is not used.
         limit: bytes that all entries may take; the least recently used ones go first. None: as before, 1 GiB at first.
 
     Without a call the environment decides: HFTOK_LOAD_CACHE is a folder or 0, HFTOK_LOAD_CACHE_BYTES the limit. The
@@ -113,7 +114,7 @@ def _limit_bytes() -> int:
     return int(value) if value.isdecimal() else LIMIT_BYTES
 
 
-# ---- loading -----------------------------------------------------------------------------------------------------------
+# ---- loading ---------------------------------------------------------------------------------------------------------
 
 
 def load_file(path: str) -> TokenizerParts:
@@ -145,11 +146,11 @@ def _identify(path: str) -> tuple[bytes, str, bytes]:
     if folder is None:
         raise _NoCache
     try:
+        status = os.stat(path)  # before it is opened: a pipe can be read once only
+        if not stat.S_ISREG(status.st_mode) or status.st_size < LEAST_BYTES:
+            raise _NoCache
+        key = _key(folder)
         with open(path, "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size < LEAST_BYTES:
-                raise _NoCache
-            key = _key(folder)
             hash_ = ContentHash(key)
             buffer = memoryview(bytearray(CHUNK))
             for size in _chunks(file, buffer):
@@ -185,7 +186,7 @@ def _digest_of(data: Buffer, key: bytes) -> bytes:
     return hash_.digest()
 
 
-# ---- folder and key ----------------------------------------------------------------------------------------------------
+# ---- folder and key --------------------------------------------------------------------------------------------------
 
 
 def _is_ours(status: os.stat_result) -> bool:
@@ -195,10 +196,17 @@ def _is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
+def _flags(*names: str) -> int:
+    """Flags of os.open, as far as the platform has them."""
+    flags = 0
+    for name in (*names, "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    return flags
+
+
 def _open_ours(path: str) -> IO[bytes]:
     """Open a file of the folder for reading; an OSError where it is not one of ours."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    file = open(os.open(path, flags), "rb", buffering=0)
+    file = open(os.open(path, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK")), "rb", buffering=0)  # noqa: SIM115
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or not _is_ours(status):
         file.close()
@@ -226,8 +234,7 @@ def _key(folder: str) -> bytes:
 def _write(path: str, parts: list[Buffer]) -> None:
     """Write a file that is there whole or not at all."""
     temporary = f"{path}.{os.getpid()}-{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags(), 0o600)
     try:
         with open(descriptor, "wb", buffering=0) as file:
             for part in parts:
@@ -241,7 +248,7 @@ def _write(path: str, parts: list[Buffer]) -> None:
         raise
 
 
-# ---- entries -----------------------------------------------------------------------------------------------------------
+# ---- entries ---------------------------------------------------------------------------------------------------------
 
 
 def _read(path: str, key: bytes, digest: bytes) -> TokenizerParts:

@@ -29,8 +29,8 @@ from hftok.arguments import (
 )
 from hftok.component import Attribute, Cell, Component, Description
 from hftok.model_files import ModelError, os_error, read_bpe_files, read_vocab_json, read_vocab_txt
-from hftok.stored_fields import StoredFields
 from hftok.representation import Listing, Struct, Tree, to_json
+from hftok.stored_fields import StoredFields
 
 if TYPE_CHECKING:
     from hftok.trainers import Trainer

@@ -1,7 +1,7 @@
 """The fields of a model whose tables lie in a stored block: strings and lists are made when somebody asks for them.
 
-A tokenizer that is only encoded with never needs its vocabulary as a dict of half a million objects. `StoredFields` is the
-dict of fields that a model's Description holds, in which `vocab`, `merges` or `pieces` appear at the first look.
+A tokenizer that is only encoded with never needs its vocabulary as a dict of half a million objects. `StoredFields` is
+the dict of fields that a model's Description holds, in which `vocab`, `merges` or `pieces` appear at the first look.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The parts of a tokenizer as sections of a stored block, and parts made of such a block.
 
-Stored are the arrays of the model's kernel and of the matchers of added tokens; the added tokens with the ids that they have
-got; and all the rest as a small tokenizer.json with an empty vocabulary. Only BPE and Unigram models are: others are small.
-Checking a block's bytes is not done here (load_cache does that before), but what would not fit together is refused.
+Stored are the arrays of the model's kernel and of the matchers of added tokens; the added tokens with the ids that they
+have got; and all the rest as a small tokenizer.json with an empty vocabulary. Only BPE and Unigram models are: others
+are small. Checking a block's bytes is not done here (load_cache does that before), but what would not fit together is
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import orjson
 
 from hftok._core.added_tokens import AddedMatcher
 from hftok._core.patterns import declare_sound
-from hftok._core.stored import Block, StoredError
+from hftok._core.stored import Block
 from hftok.added_tokens import AddedToken
 from hftok.added_vocabulary import AddedVocabulary
 from hftok.component import Description
@@ -69,8 +70,8 @@ def _patterns(value: Any) -> set[str]:
 
 
 def sections_of(model: Model, added: AddedVocabulary, rest: bytes) -> dict[str, Buffer] | None:
-    """All sections by name; None where the model's kernel is not one that is stored. The views are of memory that the model
-    owns."""
+    """All sections by name; None where the model's kernel is not one that is stored. The views are of memory that the
+    model owns."""
     arrays = model._kernel().sections()
     if arrays is None:
         return None
@@ -138,7 +139,7 @@ def parts_of_block(block: Block) -> TokenizerParts:
     small = options if kind is BPE else {**options, "_ids": {}}
     fields = StoredFields(small, StoredModel(block, options))
     # An object is what it is: its numbers are read exactly (see loading).
-    parts = load(rest["tokenizer"], kind._of_description(Description(kind, fields)))
+    parts = load(rest["tokenizer"], Model._of_description(Description(kind, fields)))
     parts.added = StoredAdded(block)
     parts.added.matchers(False)  # refused now rather than later
     return parts
