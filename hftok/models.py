@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
@@ -290,7 +291,9 @@ class BPE(Model):
         merges: Merges | str | None = None,
         **kwargs: Unpack[Options],
     ) -> None:
-        vocab, merges = _vocab_argument(vocab), _merges_argument(merges)
+        handed = _HANDED_OUT.take(vocab, merges)
+        if handed is None:
+            vocab, merges = _vocab_argument(vocab), _merges_argument(merges)
         if (vocab is None) != (merges is None):
             raise ValueError("`vocab` and `merges` must be both specified")
         if isinstance(vocab, str) != isinstance(merges, str):
@@ -304,6 +307,13 @@ class BPE(Model):
             with naming(key):
                 options[key] = convert(value)
         del options["cache_capacity"]
+        if handed is not None and not _options_that_need_more(options):
+            description, kernel = handed
+            same = all(description.fields[name] == value for name, value in options.items())
+            description = description if same else description.replace(**options)
+            self._set_cells([Cell(description)], many=False)
+            self._program_for = ([handed[0]], kernel)
+            return
         try:
             fields = bpe_fields(vocab, merges, options)
         except (MergeError, ModelError) as error:
@@ -340,6 +350,16 @@ class BPE(Model):
     def _resize_cache(self, capacity: int) -> None:
         """Without effect: the engine keeps its own cache."""
         uint64(capacity)
+
+    def _hand_out(self) -> tuple[Vocab, Merges]:
+        """Vocabulary and merges as arguments of another BPE, which, if they come back unchanged, need not be looked up
+        again. They are the caller's."""
+        fields = self._description().fields
+        kernel = self._kernel()
+        vocab = dict(fields["vocab"])
+        merges: Merges = kernel.merge_pairs(list(vocab))
+        _HANDED_OUT.put(vocab, merges, self._description(), kernel)
+        return vocab, merges
 
     @classmethod
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
@@ -771,6 +791,41 @@ def _merges_argument(value: Any) -> Merges | str | None:
         return _pairs_argument(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`merges` must be a list of pairs of str, or the path of a file: {error}") from None
+
+
+def _options_that_need_more(options: dict[str, Any]) -> bool:
+    """Whether a model with these options asks more of its merges than one without affixes, or is refused."""
+    dropout = options["dropout"]
+    bad = dropout is not None and not 0.0 <= dropout <= 1.0
+    return bad or bool(options["continuing_subword_prefix"] or options["end_of_word_suffix"])
+
+
+class _HandedOut:
+    """The arguments that `BPE._hand_out` gave last in each thread, until a model is made of them."""
+
+    def __init__(self) -> None:
+        self.local = threading.local()
+
+    def put(self, vocab: Vocab, merges: Merges, description: Description, kernel: Any) -> None:
+        # Affixes are part of what merges mean: such a model is made anew.
+        plain = not _options_that_need_more(description.fields)
+        self.local.given = (vocab, merges, tuple(merges), description, kernel) if plain else None
+
+    def take(self, vocab: Any, merges: Any) -> tuple[Description, Any] | None:
+        given = getattr(self.local, "given", None)
+        if given is None or vocab is not given[0]:
+            return None
+        self.local.given = None
+        _, _, pairs, description, kernel = given
+        if type(merges) is not list or tuple(merges) != pairs or vocab != description.fields["vocab"]:
+            return None
+        return description, kernel
+
+    def clear(self) -> None:
+        self.local.given = None
+
+
+_HANDED_OUT = _HandedOut()
 
 
 class _Reversed:

@@ -20,7 +20,7 @@ from hftok._core import hf_calls
 from hftok.added_tokens import AddedToken as OwnToken
 from hftok.errors import UnsupportedTokenizerError
 from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend, reference_component
-from hftok.hf.building import CONVERT, native_format, on_our_components
+from hftok.hf.building import CONVERT, forget_handed_out, native_format, on_our_components
 from hftok.hf.calls import ORIGINALS, keeps_plans
 from hftok.hf.library import TokenizerBase, TokenizersBackend
 from hftok.hf.methods import replaced_methods
@@ -112,7 +112,9 @@ def _constructor(base: Any) -> Callable[..., None]:
         if own is not None:
             given.pop("tokenizer_file", None)
             given["tokenizer_object"] = own
-        if own is not None or not _built_on_ours(base, self, args, given):
+        built = own is None and _built_on_ours(base, self, args, given)
+        forget_handed_out()
+        if not built:
             base.__init__(self, *args, **_for_transformers(given))
         try:
             _finish(self)

@@ -11,6 +11,7 @@ Rules (reference: models/bpe/model.rs `merge_word`, `tokenize_with_cache`, `toke
 
 It leaves to others: the merging itself (`merges`), pre-tokenization, caching of words.
 """
+from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -27,6 +28,9 @@ from hftok._core.models.vocab_map cimport VocabMap, VocabTable, bytes_differ, vo
 from hftok._core.random cimport random_fix
 from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject *op) noexcept
 
 cdef enum:
     UNCUT = 24                   # words of up to this many bytes are merged whole
@@ -267,6 +271,20 @@ cdef class BPEModel(Model):
         self.set_options(dropout, unk_token, continuing_subword_prefix, end_of_word_suffix, fuse_unk, byte_fallback,
                          ignore_merges)
         self.find_cuts(None)
+
+    def merge_pairs(self, list tokens not None):
+        """The merges as list of (left, right), by rank. tokens: those of the vocabulary, in its order."""
+        cdef const uint32_t *parts = self.merge_table.parts
+        cdef int64_t i
+        cdef list result = []
+        cdef tuple pair
+        if len(tokens) != self.map.table.size:
+            raise ValueError("these are not the tokens of this model's vocabulary")
+        for i in range(self.merge_table.table.ranks):
+            pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
+            PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
+            result.append(pair)
+        return result
 
     def stored_size(self):
         """int: the number of tokens."""
