@@ -68,7 +68,7 @@ def set_load_cache(folder: str | os.PathLike[str] | bool, limit: int | None = No
         TypeError, ValueError: an argument is none of these.
 
     >>> import hftok
-    >>> hftok.set_load_cache(False)
+    >>> hftok.set_load_cache(hftok.load_cache_folder() or False)  # as it is
     """
     global _chosen, _limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):

@@ -9,6 +9,8 @@ recurse, with single instructions for the repeats of character classes that patt
 The reference gives up (it panics) after ten million retries at one position. This matcher needs no more for the same
 search; it gives up, with an error, where the text is long only at a multiple of that, so that long runs of blanks pass.
 """
+import threading
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memset
@@ -100,6 +102,8 @@ cdef extern from *:
     """
     int is_ready "hftok_is_ready"(const int *ready) noexcept nogil
     void set_ready "hftok_set_ready"(int *ready) noexcept nogil
+
+_swapping = threading.Lock()
 
 # Regular expressions that have compiled before, here or (load_cache) in another process.
 SOUND = set()
@@ -212,8 +216,13 @@ cdef class Pattern:
             return PT_NO_MEMORY
         except Exception:
             return PT_PANIC          # it was not sound
-        if self.ready:
-            return PT_OK             # someone else was faster
+        with _swapping:
+            self.take_over(other)
+        return PT_OK
+
+    cdef void take_over(self, Pattern other) noexcept:
+        if is_ready(&self.ready):
+            return                   # someone else was faster
         self.code, other.code = other.code, self.code
         self.classes, other.classes = other.classes, self.classes
         self.blocks, other.blocks = other.blocks, self.blocks
@@ -229,7 +238,6 @@ cdef class Pattern:
         self.first = other.first
         self.has_undo = other.has_undo
         set_ready(&self.ready)
-        return PT_OK
 
     cdef load(self, program):
         cdef int64_t i, k, n, block
