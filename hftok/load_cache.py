@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING
 import orjson
 
 from hftok import serialization
+from hftok._core.added_tokens import AddedMatcher
 from hftok._core.stored import ALIGNMENT, Block, ContentHash, StoredError
 from hftok.added_vocabulary import AddedVocabulary
 from hftok.component import Description
@@ -120,19 +121,20 @@ def _limit_bytes() -> int:
 def load_file(path: str) -> TokenizerParts:
     """`serialization.load_file`, by way of the cache where there is one."""
     try:
-        digest, folder, key = _identify(path)
-    except _NoCache:
+        size, folder, key = _place(path)
+        digest = _digest_of_file(path, key) if _has_entries(folder, size) else None
+    except (_NoCache, OSError, ValueError, MemoryError):
         return serialization.load_file(path)
-    name = os.path.join(folder, digest.hex()[:40] + SUFFIX)
-    with contextlib.suppress(Exception):  # what is wrong with an entry is of no interest: the file is there
-        return _read(name, key, digest)
+    if digest is not None:
+        with contextlib.suppress(Exception):  # what is wrong with an entry is of no interest: the file is there
+            return _read(_entry(folder, size, digest), key, digest)
     data = serialization.read_text(path)
     parts = serialization.load(data)
-    if _digest_of(data, key) == digest:  # else it has been changed since
-        with contextlib.suppress(Exception):
-            rest = rest_of(parts)
-            if rest is not None:
-                parts.origin = _Origin(name, key, digest, parts.model._description(), rest)
+    with contextlib.suppress(Exception):
+        rest = rest_of(parts)
+        if rest is not None:
+            digest = _digest_of(data, key)
+            parts.origin = _Origin(_entry(folder, len(data), digest), key, digest, parts.model._description(), rest)
     return parts
 
 
@@ -140,24 +142,34 @@ class _NoCache(Exception):
     """There is no cache for this file."""
 
 
-def _identify(path: str) -> tuple[bytes, str, bytes]:
-    """The digest of a file's content, the folder of the cache and its key."""
+def _place(path: str) -> tuple[int, str, bytes]:
+    """The size of a file that may be kept, the folder of the cache and its key."""
     folder = load_cache_folder()
     if folder is None:
         raise _NoCache
-    try:
-        status = os.stat(path)  # before it is opened: a pipe can be read once only
-        if not stat.S_ISREG(status.st_mode) or status.st_size < LEAST_BYTES:
-            raise _NoCache
-        key = _key(folder)
-        with open(path, "rb", buffering=0) as file:
-            hash_ = ContentHash(key)
-            buffer = memoryview(bytearray(CHUNK))
-            for size in _chunks(file, buffer):
-                hash_.update(buffer[:size])
-    except (OSError, ValueError, MemoryError):
-        raise _NoCache from None
-    return hash_.digest(), folder, key
+    status = os.stat(path)  # before it is opened: a pipe can be read once only
+    if not stat.S_ISREG(status.st_mode) or status.st_size < LEAST_BYTES:
+        raise _NoCache
+    return status.st_size, folder, _key(folder)
+
+
+def _entry(folder: str, size: int, digest: bytes) -> str:
+    """The path of the entry of a content."""
+    return os.path.join(folder, f"{digest.hex()[:40]}-{size}{SUFFIX}")
+
+
+def _has_entries(folder: str, size: int) -> bool:
+    """Whether there is an entry of a content of that size: if not, none needs to be looked for."""
+    return any(name.endswith(f"-{size}{SUFFIX}") for name in os.listdir(folder))
+
+
+def _digest_of_file(path: str, key: bytes) -> bytes:
+    hash_ = ContentHash(key)
+    buffer = memoryview(bytearray(CHUNK))
+    with open(path, "rb", buffering=0) as file:
+        for size in _chunks(file, buffer):
+            hash_.update(buffer[:size])
+    return hash_.digest()
 
 
 def _chunks(file: IO[bytes], buffer: memoryview) -> Iterator[int]:
@@ -325,12 +337,13 @@ class _Origin:
         self.model = model
         self.rest = rest
 
-    def keep(self, model: Model, added: AddedVocabulary) -> None:
-        """Write the entry, if the model is still the one of the file. `added`: the added tokens of the file."""
+    def keep(self, model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None) -> None:
+        """Write the entry, if the model is still the one of the file. `added`: the added tokens of the file;
+        `matchers`: theirs, if they are at hand."""
         if model._description() is not self.model:
             return
         with contextlib.suppress(Exception):
-            sections = sections_of(model, added, self.rest)
+            sections = sections_of(model, added, matchers, self.rest)
             if sections is None:
                 return
             block = _pack(sections, self.key, self.digest)

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from hftok._core.added_tokens import AddedMatcher
 from hftok._core.json_reader import JsonSyntaxError, RepeatedKeys, loads
 from hftok._core.json_writer import dumps
 from hftok._core.utf8 import valid_prefix
@@ -85,7 +86,9 @@ class TokenizerParts:
 class Origin(Protocol):
     """What keeps a tokenizer that was read for the first time, once its kernels are made."""
 
-    def keep(self, model: Model, added: AddedVocabulary) -> None: ...
+    def keep(
+        self, model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None
+    ) -> None: ...
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------

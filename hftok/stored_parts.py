@@ -69,21 +69,23 @@ def _patterns(value: Any) -> set[str]:
     return found
 
 
-def sections_of(model: Model, added: AddedVocabulary, rest: bytes) -> dict[str, Buffer] | None:
+def sections_of(
+    model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None, rest: bytes
+) -> dict[str, Buffer] | None:
     """All sections by name; None where the model's kernel is not one that is stored. The views are of memory that the
-    model owns."""
+    model owns. `matchers`: those of the added tokens, if they are at hand."""
     arrays = model._kernel().sections()
     if arrays is None:
         return None
     sections: dict[str, Buffer] = dict(arrays)
-    raw, normalized = added.matchers(False)
+    raw, normalized = added.matchers(False) if matchers is None else matchers
     sections.update(raw.sections("raw"))
     sections.update(normalized.sections("normalized"))
     sections["added"] = orjson.dumps(
         {
             "ids": list(added.ids.items()),
             "tokens": [
-                (id_, token.content, token.special, [getattr(token, flag) for flag in _FLAGS])
+                (id_, token.content, token.special, [token._flags[flag] for flag in _FLAGS])  # all are fixed
                 for id_, token in added.tokens.items()
             ],
             "special": sorted(added.special),

@@ -271,7 +271,7 @@ class Tokenizer:
         engine = Engine(pipeline, normalizer, pre_tokenizer)
         if self._origin is not None:
             (origin, added), self._origin = self._origin, None
-            origin.keep(self._model, added)
+            origin.keep(self._model, added, None if special_as_text or added is not self._added else (raw, normalized))
         return engine
 
     # ---- loading and saving ------------------------------------------------------------------------------------------

@@ -424,9 +424,17 @@ def test_a_file_that_changes_while_it_is_read(folder, path, monkeypatch):
         text = read(name)
         return text.replace(b'"<one>"', b'"<two>"')
 
+    load_and_keep(path)
+    monkeypatch.setattr(load_cache, "_read", None)  # as if the entry were damaged
     monkeypatch.setattr(load_cache.serialization, "read_text", changing)
     assert load_and_keep(path).token_to_id("<two>") is not None
-    assert entries(folder) == []
+    monkeypatch.undo()
+    monkeypatch.setattr(load_cache, "LEAST_BYTES", 0)
+    monkeypatch.setattr(load_cache, "_chosen", str(folder))
+    assert len(entries(folder)) == 2
+    tok = Tokenizer.from_file(path)
+    assert is_stored(tok)
+    assert tok.token_to_id("<two>") is None
 
 
 @pytest.mark.parametrize("text", [b"{", b"\xff" * 5000, b'{"model": 1}'])

@@ -31,7 +31,7 @@ from hftok._core.models.model cimport (
 )
 from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, buffer_reserve
 from hftok._core.random cimport random_fix, random_ready
-from hftok._core.stored cimport Block, demand, view
+from hftok._core.stored cimport Block, copied, demand, view
 from hftok._core.text cimport utf8_len
 
 cdef enum:
@@ -103,16 +103,33 @@ cdef class Pieces:
     def sections(self, list pieces not None):
         """The arrays by name (see stored). pieces: the list that this was made from."""
         cdef const Trie *t = &self.trie
-        texts = [text.encode() for text, _ in pieces]
-        sizes = array("Q", map(len, texts))
+        cdef ByteBuffer text
+        cdef int64_t i, before
+        sizes = bytearray(8 * self.size)
+        scores = bytearray(8 * self.size)
+        cdef uint64_t *size = <uint64_t *><char *>sizes
+        cdef double *score = <double *><char *>scores
+        if len(pieces) != self.size:
+            raise ValueError("these are not the pieces of this model")
+        memset(&text, 0, sizeof(ByteBuffer))
+        try:
+            buffer_reserve(&text, self.size * 8)
+            for i in range(self.size):
+                before = text.size
+                append_utf8(&text, <str>pieces[i][0])
+                size[i] = <uint64_t>(text.size - before)
+                score[i] = pieces[i][1]
+            joined = copied(text.data, text.size)
+        finally:
+            free(text.data)
         sections = {
             "unigram.numbers": array("Q", [self.size, t.size, t.steps != NULL, t.short_scores != NULL]).tobytes(),
             "unigram.units": view(t.units, t.size * sizeof(Unit)),
             "unigram.ids": view(t.ids, t.size * sizeof(uint32_t)),
             "unigram.scores": view(t.scores, t.size * sizeof(double)),
-            "pieces.text": b"".join(texts),
-            "pieces.sizes": sizes.tobytes(),
-            "pieces.scores": array("d", [score for _, score in pieces]).tobytes(),
+            "pieces.text": joined,
+            "pieces.sizes": sizes,
+            "pieces.scores": scores,
         }
         if t.steps != NULL:
             sections["unigram.steps"] = view(t.steps, t.size * sizeof(uint32_t))
