@@ -18,7 +18,7 @@ from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find, cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
     cache_reserve, cache_spill, cache_text_key, ht_key,
 )
 from hftok._core.documents cimport (
@@ -27,11 +27,12 @@ from hftok._core.documents cimport (
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
+from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
-from hftok._core.seeds cimport seed_cache
+from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
@@ -143,6 +144,7 @@ cdef class WorkerBox:
                 self.context.n_lacking = e.raw.model.n_lacking
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
+                self.use_seeds()
             if e.check is not None:
                 self.context.check = &e.check.m
                 self.context.check_bytes = byte_set([e.check.m.first[i] for i in range(256)])
@@ -160,6 +162,22 @@ cdef class WorkerBox:
             self.budget = budget
             self.generation = e.generation
         return 0
+
+    cdef void use_seeds(self):
+        """Let the worker know what its engine knows by now about the vocabulary."""
+        cdef Engine e = self.engine
+        cdef BPEModel model = e.raw.model
+        cdef const PairTable *t = &model.merge_table.table
+        self.context.seeds = &e.seeds if e.seeded else NULL
+        if (self.context.kind != CHUNK_BYTES or t.packed == NULL or not t.scannable or model.sampling or model.byte_pairs == NULL
+                or (model.ignore_merges and not e.seeded)):
+            self.w.merges = NULL
+            return
+        self.merges.table = t
+        self.merges.byte_ids = model.byte_ids
+        self.merges.byte_pairs = model.byte_pairs
+        self.merges.seeds = self.context.seeds
+        self.w.merges = &self.merges
 
     def __dealloc__(self):
         worker_free(self.w)
@@ -249,6 +267,8 @@ cdef class Engine:
     def __dealloc__(self):
         if self.has_prototype:
             cache_free(&self.prototype)
+        if self.seeded:
+            seeds_free(&self.seeds)
 
     @property
     def is_fast(self):
@@ -355,21 +375,19 @@ cdef class Engine:
             cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
         return 0
 
-    cdef int _seed_raw(self, int64_t size) except -1:
+    cdef int _seed_raw(self, Documents documents) except -1:
         """What a scanner of raw text may know about the vocabulary, once there has been enough text to pay for it."""
-        self.seen += size
-        if self.looked_through or self.seen < PROVE_AT:
+        self.seen += documents.bytes
+        if self.seen < PROVE_AT:
+            return 0
+        if not self.cuts_decided and (not self.raw.model.ignore_merges or _holds_high(documents)):
+            # Under ignore_merges that takes a proof of all tokens, and serves text beyond ASCII only.
+            self.cuts_decided = True
+            self.raw.allow_cuts()
+        if self.looked_through:
             return 0
         self.looked_through = True
-        self.raw.allow_cuts()
-        if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
-            raise MemoryError("no memory for the word cache")
-        try:
-            self.seeded = seed_cache(&self.prototype, self.raw.model, self.raw.rules.marks)
-            self.has_prototype = self.seeded > 0
-        finally:
-            if not self.has_prototype:
-                cache_free(&self.prototype)
+        self.seeded = seed_table(&self.seeds, self.kernels.hash_key, self.raw.model, self.raw.rules.marks)
         return 0
 
     # ------------------------------------------------------------------ the batch loop
@@ -389,7 +407,7 @@ cdef class Engine:
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
         if call.scanned and documents.bytes >= SEED_AT:
             if self.raw is not None:
-                self._seed_raw(documents.bytes)
+                self._seed_raw(documents)
             elif not self.has_prototype:
                 self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
@@ -400,8 +418,7 @@ cdef class Engine:
                 box = self.checkout(threads)
                 boxes.append(box)
                 if self.raw is not None:
-                    box.context.seeds = &self.prototype if self.has_prototype else NULL
-                    box.context.seeds_complete = self.seeded == 2
+                    box.use_seeds()
                 elif call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
@@ -472,6 +489,22 @@ cdef class Engine:
 
 
 # ---------------------------------------------------------------------- units
+
+cdef bint _holds_high(Documents documents) noexcept:
+    """Whether a sample of the texts has a fair part of characters beyond ASCII."""
+    cdef int64_t i, k, n = 0, high = 0, step = documents.n // 64 + 1
+    cdef const Doc *d
+    for i in range(0, documents.n, step):
+        d = &documents.docs[i]
+        if d.kind == DOC_UCS2 or d.kind == DOC_UCS4:
+            n += d.size
+            high += d.size
+            continue
+        for k in range(0, d.size, d.size // 1024 + 1):
+            high += d.data[k] >> 7
+            n += 1
+    return high * 16 > n
+
 
 cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
     """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
@@ -848,10 +881,12 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         if v == NULL:
             v = cache_find_aside(&w.cache, key, hash)
         if v == NULL and c.seeds != NULL:
-            v = <Value *>cache_find(c.seeds, key, hash)
-            if v != NULL:
-                emit_value(w, chunk, v, full)
-                cache_insert(&w.cache, key, hash, v)
+            value.id0 = seeds_find(c.seeds, key, hash)
+            if value.id0 != NO_SEED:
+                value.id1 = value.id2 = 0
+                value.meta = 1
+                emit_value(w, chunk, &value, full)
+                cache_insert(&w.cache, key, hash, &value)
                 return 0
     elif n <= LONG_KEY:
         memset(long_key, 0, LONG_KEY)
@@ -912,7 +947,7 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
             return MODEL_NO_MEMORY
         c.starts = <int64_t *>p
         c.room = count
-    if c.seeds != NULL and c.seeds_complete and n <= 16:
+    if c.seeds != NULL and n <= 16:
         # No token is the whole of it, or it would have been found.
         count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_pieces(text, n, c.ids, c.starts, <BPEScratch *>x.model_scratch)
     else:

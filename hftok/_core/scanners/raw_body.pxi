@@ -21,15 +21,18 @@ from hftok._core.worker cimport (
 )
 
 include "lookup.pxi"
+include "holes.pxi"
 
 cdef extern from "find.h" nogil:
     uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
     uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
+    bint ht_any_high(const uint8_t *p)
 
 cdef enum:
     SLICE = 4096             # bytes from which on a place to cut is looked for
     FLUSH_TEXT = 8192        # bytes of chunk text that may pile up inside a document
     STEP = 256
+    STRIDE = 8               # chunks that are looked through at once for bytes beyond ASCII
     CUT_FROM = 7             # bytes of a chunk from which on it is cut where it can be
     MARK = 0x2581            # what a space stands for in SentencePiece text, ...
     MARK_FIRST = 0xE2        # ... and its first and last byte
@@ -172,7 +175,7 @@ cdef inline bint holds_high(const uint8_t *text, int64_t n) noexcept nogil:
 
 cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
     """Cut the long ones of the n chunks from `first` on where that is safe. *total becomes their number."""
-    cdef int64_t i, k = 0, m, at, stop
+    cdef int64_t i = 0, k = 0, m, at, stop
     cdef int error
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *out = w.ends + first      # collected here, copied back below
@@ -181,8 +184,16 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
         error = worker_join_room(w)
         if error:
             return error
-    for i in range(n):
+    while i < n:
         at = starts[i]
+        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_high(w.text + at):
+            # Chunks of ASCII stay as they are.
+            memcpy(out + k, starts + i, STRIDE * 4)
+            if words:
+                memset(w.joined + first + k, 0, STRIDE)
+            k += STRIDE
+            i += STRIDE
+            continue
         stop = starts[i + 1] if i + 1 < n else end
         out[k] = <uint32_t>at
         m = 0
@@ -192,6 +203,7 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
             w.joined[first + k] = 0
             memset(w.joined + first + k + 1, 1, <size_t>m)
         k += m + 1
+        i += 1
     if words:
         w.joined[first + k] = 0
     memcpy(starts, out, <size_t>k * 4)
@@ -405,3 +417,5 @@ cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
 
 
 include "tier.pxi"
+
+_kernels.fill = fill_holes

@@ -120,4 +120,11 @@ HT_INLINE uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte) {
 }
 #endif
 
+/* Whether one of 64 bytes is not ASCII. */
+HT_INLINE int ht_any_high(const uint8_t *p) {
+    uint64_t v[8];
+    memcpy(v, p, 64);
+    return ((v[0] | v[1] | v[2] | v[3] | v[4] | v[5] | v[6] | v[7]) & 0x8080808080808080ull) != 0;
+}
+
 #endif
