@@ -11,10 +11,10 @@ ctypedef uint32_t (*hash_long_fn)(const uint8_t *key48) noexcept nogil
 
 cdef enum:
     LONG_KEY = 48            # longest pre-token that is cached with its text as the key, bytes
-    LONGEST_TEXT = 512       # longest pre-token that is cached
+    LONGEST_TEXT = 4096      # longest pre-token that is cached
     INLINE_IDS = 3
     MAX_SPILLED = 252        # longest answer that is cached, tokens
-    BLOCK_CLASSES = 88       # sizes of the arena's blocks: enough for MAX_SPILLED tokens and LONGEST_TEXT bytes
+    BLOCK_CLASSES = 192      # sizes of the arena's blocks: enough for MAX_SPILLED tokens and LONGEST_TEXT bytes
     # meta word of a value: count in the low bits, 0 = spilled
     META_COUNT = 15
     META_WHOLE = 16          # the tokens stand for the whole chunk (one unknown token)

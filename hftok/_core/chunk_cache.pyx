@@ -2,7 +2,7 @@
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
 home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
-Of those up to 512 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
+Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
 made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in

@@ -91,6 +91,7 @@ cdef class Engine:
     cdef bint seeded
     cdef bint looked_through                 # ... which has been decided
     cdef bint cuts_decided                   # so has it been whether raw chunks may be cut
+    cdef double density                      # tokens that a byte of text is likely to give
     cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings
     cdef list strings(self)

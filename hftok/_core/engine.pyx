@@ -196,6 +196,7 @@ cdef class Engine:
 
     def __cinit__(self):
         self.has_prototype = False
+        self.density = 1.0 / 3
 
     def __init__(self, Pipeline pipeline not None, normalizer_spec, pre_tokenizer_spec, fast=True):
         self.pipeline = pipeline
@@ -394,7 +395,7 @@ cdef class Engine:
 
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel_flag, int64_t *n_units) except -1:
         """Encode all documents; boxes gets the workers used. The caller frees call.units and checks the boxes in."""
-        cdef int64_t i, units
+        cdef int64_t i, units, size
         cdef int threads
         cdef WorkerBox box
         cdef bint hold = documents.bytes < 2048 or self.pipeline.needs_gil
@@ -423,7 +424,7 @@ cdef class Engine:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
                 box.w.row_ends = call.row_ends
-                box.w.expected = documents.bytes // (3 * threads)
+                box.w.expected = <int64_t>(<double>documents.bytes * self.density) // threads
                 box.w.prefix = call.prefix
                 box.w.n_prefix = call.n_prefix
                 box.w.suffix = call.suffix
@@ -441,6 +442,11 @@ cdef class Engine:
             call.workers = NULL
         if call.error:
             raise self.failure(call.error, call.error_doc)
+        if documents.bytes >= UNIT_MOST:
+            size = 0
+            for i in range(units):
+                size += call.units[i].n
+            self.density = 1.05 * <double>size / <double>documents.bytes
         return 0
 
     cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:

@@ -12,7 +12,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, cut_hash, may_join
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
@@ -27,6 +27,11 @@ cdef extern from "find.h" nogil:
     uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
     uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
     bint ht_any_high(const uint8_t *p)
+
+cdef extern from "cuts.h" nogil:
+    int ht_wide_run(const uint8_t *p, int64_t n)
+    int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
+                    uint32_t base, uint32_t *out)
 
 cdef enum:
     SLICE = 4096             # bytes from which on a place to cut is looked for
@@ -124,10 +129,10 @@ cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t
 
 
 cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at, int64_t end, uint32_t *out) noexcept nogil:
-    """The places behind `at` where no merge joins the characters on its two sides; their number. One more may be written."""
+    """The places behind `at` where no merge joins the characters on its two sides; their number. Up to 16 more may be written."""
     cdef const CutTable *t = <const CutTable *>r.cuts
     cdef int64_t k = 0
-    cdef int length
+    cdef int length, run
     cdef uint32_t left, right, pair
     cdef uint64_t h
     cdef uint8_t last, first
@@ -139,8 +144,15 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
     at += length
     while at < end:
         first = text[at]
-        if first >> 4 == 14 and left >= 128:
+        if first >> 4 == 14:
             # The bulk of Chinese, Japanese and Korean: without branches, for there is no telling which way they go.
+            run = ht_wide_run(text + at, end - at)
+            if run > 2:
+                k += ht_cut_wide(text + at, run, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k)
+                at += 3 * run
+                left = utf8_decode(text + at - 3, &length)
+                last = text[at - 1]
+                continue
             right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
             pair = <uint32_t>last << 8 | first
             h = cut_hash(left, right) & t.mask
