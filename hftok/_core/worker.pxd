@@ -131,6 +131,7 @@ cdef struct RawRules:
     int32_t marks            # a space stands for U+2581
     int32_t prefix
     int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
+    const uint32_t *stable_bits      # then by code point below U+10000, a bit each
     uint8_t cut_after[256]   # before a space behind this byte, with a letter behind it, a chunk begins in every text
     uint8_t joins_mark[128]  # marks: some merge joins this character and a mark behind it
 
