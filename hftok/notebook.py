@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import html
 import pathlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hftok._core.encoding import show_as_html
@@ -27,7 +28,8 @@ class Tokens:
 
     Attributes:
         tokens: list of str. ids: list of int. offsets: list of (start, end) in characters of the text.
-        special: list of bool, True where a post-processor or padding has put the token there.
+        special: list of bool, True where a post-processor or padding has put the token there, and (not for an
+            Encoding alone, which does not know it) where the text holds a special token of the tokenizer.
         name: what the tokenizer is called.
     """
 
@@ -75,9 +77,12 @@ class Tokens:
         for token, id_, (start, end), special in list(
             zip(self.tokens, self.ids, self.offsets, self.special, strict=True)
         )[:SHOWN]:
-            what = f"{token}: id {id_}, " + ("special" if special else f"characters {start} to {end}")
+            where = "" if special and start == end else f"characters {start} to {end}"
+            # The token comes last: one that is written from right to left would turn the others around.
+            what = ", ".join(filter(None, (f"id {id_}", "special" if special else "", where))) + f": {token}"
             kind = ' class="special"' if special else ""
-            rows.append(f'<li{kind} title="{_escaped(what)}">{_escaped(token)}<small>{id_}</small></li>')
+            span = f' data-span="{start}:{end}"' if where else ""
+            rows.append(f'<li{kind}{span} title="{_escaped(what)}">{_visible(token)}<small>{id_}</small></li>')
         more = f"<p>and {len(self) - SHOWN:,} more</p>" if len(self) > SHOWN else ""
         return f"<ol>{''.join(rows)}</ol>{more}"
 
@@ -110,7 +115,8 @@ class Comparison:
 
 
 def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tokens:
-    """The tokens of `text`, to look at in a notebook (boxes; id and offsets on hover) or printed in a terminal.
+    """The tokens of `text`, to look at in a notebook (boxes with ids; offsets on hover, or when focused or clicked) or
+    printed in a terminal.
 
     Args:
         text: what to encode.
@@ -136,8 +142,8 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
             verbose=False,
         )
         ids, offsets = batch["input_ids"], batch["offset_mapping"]
-        special = [bool(flag) for flag in batch["special_tokens_mask"]]
-        return Tokens(tokenizer.convert_ids_to_tokens(ids), ids, offsets, special, name)
+        flags, added = batch["special_tokens_mask"], tokenizer.added_tokens_decoder
+        return Tokens(tokenizer.convert_ids_to_tokens(ids), ids, offsets, _special(ids, flags, added), name)
     if hasattr(tokenizer, "decode_with_offsets"):  # of tiktoken
         ids = tokenizer.encode(text, disallowed_special=())
         pieces = [piece.decode("utf-8", "backslashreplace") for piece in tokenizer.decode_tokens_bytes(ids)]
@@ -145,7 +151,8 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
         return Tokens(pieces, ids, _spans(text, starts), [False] * len(ids), name)
     if not hasattr(tokenizer, "encode"):
         raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer: it has no encode()")
-    return _of_encoding(tokenizer.encode(text, add_special_tokens=add_special_tokens), name)
+    encoding = tokenizer.encode(text, add_special_tokens=add_special_tokens)
+    return _of_encoding(encoding, tokenizer.get_added_tokens_decoder(), name)
 
 
 def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = None) -> Comparison:
@@ -181,9 +188,14 @@ def _spans(text: str, starts: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def _of_encoding(encoding: Any, name: str = "") -> Tokens:
-    special = [bool(flag) for flag in encoding.special_tokens_mask]
+def _of_encoding(encoding: Any, added: Mapping[int, Any], name: str = "") -> Tokens:
+    special = _special(encoding.ids, encoding.special_tokens_mask, added)
     return Tokens(encoding.tokens, encoding.ids, encoding.offsets, special, name)
+
+
+def _special(ids: list[int], mask: list[int], added: Mapping[int, Any]) -> list[bool]:
+    """Which tokens are special: by the mask, or as an added token that the text holds."""
+    return [bool(flag) or (id_ in added and added[id_].special) for id_, flag in zip(ids, mask, strict=True)]
 
 
 @functools.cache
@@ -191,13 +203,20 @@ def _styles() -> str:
     return (pathlib.Path(__file__).parent / "data" / "tokens.css").read_text(encoding="utf-8")
 
 
-def _page(content: str) -> str:
-    return f'<style>{_styles()}</style><div class="hftok-tokens" tabindex="0">{content}</div>'
+def _page(content: str, label: str = "tokens") -> str:
+    # The focus is for those who have no mouse: to scroll, and to see the offsets.
+    box = f'<div class="hftok-tokens" role="group" aria-label="{label}" tabindex="0">{content}</div>'
+    return f"<style>{_styles()}</style>{box}"
 
 
 def _escaped(text: str) -> str:
     """Text for HTML; control characters, and blanks that cannot be told from nothing, as escapes."""
     return html.escape("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
+
+def _visible(token: str) -> str:
+    """A token for HTML; spaces are marked, so that they are seen."""
+    return re.sub(" +", r"<i>\g<0></i>", _escaped(token))
 
 
 def tokenizer_html(tokenizer: Any) -> str:
@@ -217,11 +236,11 @@ def tokenizer_html(tokenizer: Any) -> str:
     rows["vocabulary"] = f"{tokenizer.get_vocab_size():,} tokens"
     rows["added tokens"] = f"{len(added):,}" + (f": {some}" if some else "") + (", ..." if len(added) > 20 else "")
     cells = "".join(f"<tr><th>{name}</th><td>{_escaped(value)}</td></tr>" for name, value in rows.items())
-    return _page(f"<h4>Tokenizer</h4><table>{cells}</table>")
+    return _page(f"<h4>Tokenizer</h4><table>{cells}</table>", "tokenizer")
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 400 else f"{text[:397]}..."
 
 
-show_as_html(lambda encoding: _of_encoding(encoding)._repr_html_())
+show_as_html(lambda encoding: _of_encoding(encoding, {})._repr_html_())

@@ -60,8 +60,10 @@ def test_page(tokenizer: hftok.Tokenizer) -> None:
         assert [item["text"] for item in page.items] == encoding.tokens
         assert [int(item["small"]) for item in page.items] == encoding.ids
         assert [item.get("class") for item in page.items] == ["special", None, None, None, None]
-        assert page.items[0]["title"] == "[CLS]: id 4, special"
-        assert page.items[2]["title"] == "<b>: id 1, characters 3 to 6"
+        assert page.items[0]["title"] == "id 4, special: [CLS]"
+        assert page.items[2]["title"] == "id 1, characters 3 to 6: <b>"
+        assert page.items[2]["data-span"] == "3:6"
+        assert "data-span" not in page.items[0]
         assert "prefers-color-scheme: dark" in page.styles
 
 
@@ -69,6 +71,21 @@ def test_blanks_are_shown(tokenizer: hftok.Tokenizer) -> None:
     tokenizer.add_tokens(["\u200b\n"])
     page = Page(hftok.visualize("hi\u200b\n", tokenizer, add_special_tokens=False)._repr_html_())
     assert [item["text"] for item in page.items] == ["hi", "\\u200b\\n"]
+
+
+def test_special_tokens_in_the_text_are_marked(tokenizer: hftok.Tokenizer) -> None:
+    """What a text smuggles in is told from what it spells."""
+    tokenizer.add_special_tokens(["<end>"])
+    tokenizer.add_tokens(["plain"])
+    shown = hftok.visualize("hi<end>plain", tokenizer)
+    assert shown.tokens == ["[CLS]", "hi", "<end>", "plain"]
+    assert shown.special == [True, False, True, False]
+    assert Page(shown._repr_html_()).items[2]["title"] == "id 6, special, characters 2 to 7: <end>"
+    tokenizer.encode_special_tokens = True
+    assert hftok.visualize("hi <end>", tokenizer).special == [True, False, False]
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    assert hftok.visualize("hi<end>plain", theirs).special == [True, False, True, False]
 
 
 def test_long_texts_are_cut(tokenizer: hftok.Tokenizer) -> None:
