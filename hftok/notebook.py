@@ -72,6 +72,9 @@ class Tokens:
 
         return Style(colour).tokens(self)
 
+    def _count(self) -> str:
+        return "1 token" if len(self) == 1 else f"{len(self):,} tokens"
+
     def _list(self) -> str:
         rows = []
         for token, id_, (start, end), special in list(
@@ -108,10 +111,10 @@ class Comparison:
         from hftok.cli.terminal import Style
 
         style = Style(colour)
-        return "\n".join(f"{style.bold(row.name)}: {len(row)} tokens\n{style.tokens(row)}" for row in self.rows)
+        return "\n".join(f"{style.bold(row.name)}: {row._count()}\n{style.tokens(row)}" for row in self.rows)
 
     def _repr_html_(self) -> str:
-        return _page("".join(f"<h4>{_escaped(row.name)}: {len(row):,} tokens</h4>{row._list()}" for row in self.rows))
+        return _page("".join(f"<h4>{_escaped(row.name)}: {row._count()}</h4>{row._list()}" for row in self.rows))
 
 
 def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tokens:
@@ -170,7 +173,7 @@ def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = 
     >>> words = hftok.Tokenizer(hftok.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     >>> letters = hftok.Tokenizer(hftok.models.BPE({"a": 0, "b": 1}, []))
     >>> print(compare("ab", [words, letters], ["words", "letters"]).as_text(colour=False))
-    words: 1 tokens
+    words: 1 token
       ?[0:2]
     letters: 2 tokens
       a[0:1] b[1:2]
