@@ -56,6 +56,29 @@ def test_console_examples(page, monkeypatch, capsys):
             assert matches(expected, printed, FLAGS), f"$ {line}\n{printed}"
 
 
+def test_readme_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    """In a folder with nothing but the README: its tokenizer is trained, and each of its Python examples runs."""
+    for package in ("transformers", "tokenizers"):
+        pytest.importorskip(package)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("README.md").write_text(text, encoding="utf-8")
+    (line,) = re.findall(r"^hftok (train .*)$", text, re.M)
+    assert cli.main(shlex.split(line)) == 0
+    # A model's name needs a network; this folder stands for it.
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "vocab.txt").write_bytes((ROOT / "hftok" / "data" / "demo_vocab.txt").read_bytes())
+    (model / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert len(blocks) >= 4
+    for block in blocks:
+        names = {}
+        exec(compile(block.replace("bert-base-uncased", str(model)), "README.md", "exec"), names)
+        for name in [name for name in names if name.startswith("test_")]:
+            names[name]()
+
+
 def prose(page):
     """A page's text without its code, where a link is no link; of a notebook the same."""
     text = page.read_text(encoding="utf-8")
