@@ -79,6 +79,21 @@ def test_readme_from_top_to_bottom(tmp_path, monkeypatch, capsys):
             names[name]()
 
 
+def test_architecture_names_every_module():
+    """Each file and folder of the package has its place on the page, and what the page names is there."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    layout = text[text.index("## Layout") : text.index("### The core")]
+    parts = [path for path in (ROOT / "hftok").iterdir() if path.name[0] not in "._" or path.name == "_core"]
+    for path in parts:
+        if path.suffix == ".py":
+            named = re.sub(r"^loading_.*", "loading_*.py", path.name)
+            assert named in layout, path.name
+        elif any(path.glob("*.py*")):
+            assert f"{path.name}/" in layout, path.name
+    for name in re.findall(r"`([\w/]+\.(?:py|pyx|h|pxi))`", text):
+        assert any((ROOT / "hftok").rglob(name.removeprefix("hftok/"))), name
+
+
 def prose(page):
     """A page's text without its code, where a link is no link; of a notebook the same."""
     text = page.read_text(encoding="utf-8")
