@@ -127,7 +127,7 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
         add_special_tokens: as for the tokenizer's own encode; tiktoken's never adds any.
 
     Raises:
-        TypeError: `tokenizer` is none of these.
+        TypeError: `tokenizer` is none of these, or one of transformers that is written in Python and has no offsets.
 
     >>> import hftok
     >>> tokenizer = hftok.Tokenizer(hftok.models.WordLevel({"hi": 0, "!": 1, "?": 2}, unk_token="?"))
@@ -155,7 +155,10 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
     if not hasattr(tokenizer, "encode"):
         raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer: it has no encode()")
     encoding = tokenizer.encode(text, add_special_tokens=add_special_tokens)
-    return _of_encoding(encoding, tokenizer.get_added_tokens_decoder(), name)
+    if not hasattr(encoding, "offsets"):
+        raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer that can be shown: it gives ids without offsets")
+    whole = getattr(tokenizer, "_tokenizer", tokenizer)  # that of a ready-made one (tokenizers.implementations)
+    return _of_encoding(encoding, whole.get_added_tokens_decoder(), name)
 
 
 def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = None) -> Comparison:

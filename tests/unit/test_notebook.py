@@ -151,6 +151,8 @@ def test_other_tokenizers() -> None:
     tokenizers = pytest.importorskip("tokenizers")
     reference = tokenizers.Tokenizer(tokenizers.models.WordLevel({"hi": 0, "?": 1}, unk_token="?"))
     assert hftok.visualize("hi", reference).tokens == ["hi"]
+    ready_made = tokenizers.implementations.BertWordPieceTokenizer({"hi": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3})
+    assert hftok.visualize("hi", ready_made).special == [True, False, True]
     with pytest.raises(TypeError, match="no tokenizer"):
         hftok.visualize("hi", 5)
     tiktoken = pytest.importorskip("tiktoken")
@@ -168,6 +170,11 @@ def test_transformers_tokenizer(tmp_path: Any) -> None:
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhi\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
     tokenizer = hftok.hf.AutoTokenizer.from_pretrained(tmp_path)
+    shown = hftok.visualize("hi [SEP]", tokenizer)
+    assert shown.tokens == ["[CLS]", "hi", "[SEP]", "[SEP]"]
+    assert shown.special == [True, False, True, True]
+    with pytest.raises(TypeError, match="without offsets"):
+        hftok.visualize("hi", hftok.hf.CanineTokenizer())
     shown = hftok.visualize("hi hi", tokenizer)
     assert shown.tokens == ["[CLS]", "hi", "hi", "[SEP]"]
     assert shown.special == [True, False, False, True]
