@@ -49,6 +49,21 @@ THEMES = [
     *('class="vscode-light"', 'class="vscode-dark"'),
 ]
 
+# As strong as the rules by which JupyterLab styles what cells show, and against ours.
+HOST = """
+.jp-RenderedHTMLCommon { font: 20px/2 serif; color: #888888; }
+.jp-RenderedHTMLCommon ol:not(.list-inline) { padding-left: 2em; }
+.jp-RenderedHTMLCommon ol { list-style: decimal; margin-bottom: 1em; }
+.jp-RenderedHTMLCommon h4 { font-size: 30px; margin: 1em 0; }
+.jp-RenderedHTMLCommon h4:first-child { margin-top: 2em; }
+.jp-RenderedHTMLCommon table { border: 3px solid; font-size: 30px; margin: 0 auto 1em; table-layout: fixed; }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th, .jp-RenderedHTMLCommon tr {
+  border: none; line-height: normal; padding: 0.5em; vertical-align: middle; white-space: normal; }
+:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td, :not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon th {
+  text-align: right; }
+.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: #808080; }
+"""
+
 # What the page tells about itself. An element's paper is the first background that is not transparent, from itself up.
 SCRIPT = """
 const clear = "rgba(0, 0, 0, 0)";
@@ -121,6 +136,9 @@ class Seen:
 def look(folder: pathlib.Path, width: int, dark: bool) -> Seen:
     # A window has a least width; a frame has none.
     content = "".join(f"<div>{view._repr_html_()}</div>" for view in views())
+    content += f"<style>{HOST}</style>"
+    for view in views()[0], views()[3]:
+        content += f'<div class="jp-RenderedHTMLCommon">{view._repr_html_()}</div>'
     for theme in THEMES:
         content += f"<div {theme}>{demo().encode('a theme')._repr_html_()}</div>"
     page = f'<!doctype html><meta charset="utf-8"><body style="margin: 0">{content}<script>{SCRIPT}</script>'
@@ -212,8 +230,21 @@ def test_text_can_be_read(seen: Seen) -> None:
         if element["tag"] == "li":
             assert contrast(element["edge"], element["paper"]) >= 3, element
     dark = [contrast(view["paper"], "rgb(255, 255, 255)") > 10 for view in seen.report["views"]]
-    assert dark[: -len(THEMES)] == [seen.report["dark"]] * len(views())
+    assert dark[: -len(THEMES)] == [seen.report["dark"]] * (len(views()) + 2)
     assert dark[-len(THEMES) :] == [False, True] * 3
+
+
+def test_a_notebook_does_not_change_it(seen: Seen) -> None:
+    """Inside of a cell's output everything looks as it does outside, whatever the notebook does to lists and tables."""
+    alone = [seen.report["views"][0], seen.report["views"][3]]
+    inside = seen.report["views"][len(views()) : len(views()) + 2]
+    for one, other in zip(alone, inside, strict=True):
+        for a, b in zip([one, *one["inside"]], [other, *other["inside"]], strict=True):
+            assert {key: a[key] for key in ("text", "ink", "paper")} == {
+                key: b[key] for key in ("text", "ink", "paper")
+            }
+            for side, origin in ("left", "left"), ("right", "left"), ("top", "top"), ("bottom", "top"):
+                assert a[side] - one[origin] == pytest.approx(b[side] - other[origin], abs=0.1), (a, b)
 
 
 def test_nothing_is_wider_than_the_page(seen: Seen, request: pytest.FixtureRequest) -> None:
