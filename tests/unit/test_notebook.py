@@ -137,6 +137,19 @@ def test_terminal(tokenizer: hftok.Tokenizer, monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+def test_terminal_lines_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters of two columns are counted as such."""
+    monkeypatch.setenv("COLUMNS", "60")
+    characters = "分词器把一段文字切成模型认识的小块"
+    made = hftok.Tokenizer(hftok.models.WordLevel({c: i for i, c in enumerate(characters)}, unk_token="分"))
+    made.pre_tokenizer = hftok.pre_tokenizers.Split("", "isolated")
+    lines = hftok.visualize(characters, made).as_text(colour=False).split("\n")
+    assert "".join(re.findall(r"(\S)\[", "".join(lines))) == characters
+    widths = [len(line) + sum(c in characters for c in line) for line in lines]
+    assert len(lines) == 3
+    assert max(widths) <= 60
+
+
 def test_comparison(tokenizer: hftok.Tokenizer) -> None:
     letters = hftok.Tokenizer(hftok.models.BPE({"h": 0, "i": 1}, []))
     compared = hftok.compare("hi", [tokenizer, letters], ["words", "<letters>"])
