@@ -69,7 +69,6 @@ def test_stored_form(path: pathlib.Path, notebooks: ModuleType) -> None:
     assert text == notebooks.written(notebooks.stored_form(notebook)), "store it with tools/notebooks.py"
     assert len(text) < 20_000
     assert "assert" in text
-    assert not re.search(r"(?<![\w.:])/(home|root|tmp|Users|usr|mnt)\b", text), "a path of one machine"
     first = notebook.cells[0]
     assert first.cell_type == "markdown"
     assert first.source.startswith("# ")
