@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pytest
 
 import hftok
+from hftok.tools import Annotation, EncodingVisualizer
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed to look at the pages with")
@@ -74,9 +75,10 @@ const about = e => { const s = getComputedStyle(e), r = e.getBoundingClientRect(
   ink: s.color, paper: paper(e), edge: s.borderTopColor, line: s.borderTopStyle,
   left: r.left, top: r.top, right: r.right, bottom: r.bottom,
   wide: e.scrollWidth - e.clientWidth, shown: getComputedStyle(e, "::after").content }; };
-const views = [...document.querySelectorAll(".hftok-tokens")];
+const views = [...document.querySelectorAll(".hftok-tokens, .tokenized-text")];
 const report = { dark: matchMedia("(prefers-color-scheme: dark)").matches,
   wide: document.documentElement.scrollWidth,
+  labels: [...document.querySelectorAll(".annotation")].map(about),
   views: views.map(v => ({ ...about(v), inside: [...v.querySelectorAll("li, small, h4, p, th, td")].map(about) })) };
 views[0].focus({ focusVisible: true });
 const style = getComputedStyle(views[0]);
@@ -118,6 +120,16 @@ def views() -> list[Any]:
     ]
 
 
+def annotated() -> str:
+    """The picture of tokenizers.tools: a text with labels and a word that is longer than a line."""
+    labels = [Annotation(0, 12, "PER"), Annotation(22, 28, "LOC")]
+    visualizer = EncodingVisualizer(demo(), default_to_notebook=False)
+    page = visualizer("Ada Lovelace lived in London. " + "x" * 300, labels)
+    assert page is not None
+    style, body = re.findall(r"<style>.*?</style>|<body>.*?</body>", page, re.S)
+    return style + body.removeprefix("<body>").removesuffix("</body>")
+
+
 class Seen:
     """One page in one browser window."""
 
@@ -139,6 +151,7 @@ def look(folder: pathlib.Path, width: int, dark: bool) -> Seen:
     content += f"<style>{HOST}</style>"
     for view in views()[0], views()[3]:
         content += f'<div class="jp-RenderedHTMLCommon">{view._repr_html_()}</div>'
+    content += annotated()
     for theme in THEMES:
         content += f"<div {theme}>{demo().encode('a theme')._repr_html_()}</div>"
     page = f'<!doctype html><meta charset="utf-8"><body style="margin: 0">{content}<script>{SCRIPT}</script>'
@@ -230,7 +243,7 @@ def test_text_can_be_read(seen: Seen) -> None:
         if element["tag"] == "li":
             assert contrast(element["edge"], element["paper"]) >= 3, element
     dark = [contrast(view["paper"], "rgb(255, 255, 255)") > 10 for view in seen.report["views"]]
-    assert dark[: -len(THEMES)] == [seen.report["dark"]] * (len(views()) + 2)
+    assert dark[: -len(THEMES)] == [seen.report["dark"]] * (len(views()) + 3)
     assert dark[-len(THEMES) :] == [False, True] * 3
 
 
@@ -287,6 +300,15 @@ def test_special_tokens_are_told_apart_without_colour(seen: Seen) -> None:
     for element in seen.tokens(0) + seen.tokens(1):
         assert (element["line"] == "dashed") is (element["kind"] == "special") is ("special" in element["title"])
     assert [element["text"] for element in seen.tokens(1) if element["line"] == "dashed"] == ["<s>12"]
+
+
+def test_labels_of_annotations(seen: Seen) -> None:
+    """Each is shown, inside of the page, and can be told from it."""
+    view = seen.report["views"][len(views()) + 2]
+    assert [label["shown"] for label in seen.report["labels"]] == ['"PER"', '"LOC"']
+    for label in seen.report["labels"]:
+        assert view["left"] <= label["left"] < label["right"] <= view["right"]
+        assert contrast("rgb(0, 0, 0)", label["ink"]) >= 4.5  # the label's letters are black
 
 
 def test_hover(seen: Seen) -> None:
