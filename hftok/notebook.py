@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import pathlib
 import re
 from collections.abc import Mapping, Sequence
@@ -77,9 +78,8 @@ class Tokens:
 
     def _list(self) -> str:
         rows = []
-        for token, id_, (start, end), special in list(
-            zip(self.tokens, self.ids, self.offsets, self.special, strict=True)
-        )[:SHOWN]:
+        columns = zip(self.tokens, self.ids, self.offsets, self.special, strict=True)
+        for token, id_, (start, end), special in itertools.islice(columns, SHOWN):
             where = "" if special and start == end else f"characters {start} to {end}"
             # The token comes last: one that is written from right to left would turn the others around.
             what = ", ".join(filter(None, (f"id {id_}", "special" if special else "", where))) + f": {token}"
@@ -145,8 +145,8 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
             verbose=False,
         )
         ids, offsets = batch["input_ids"], batch["offset_mapping"]
-        flags, added = batch["special_tokens_mask"], tokenizer.added_tokens_decoder
-        return Tokens(tokenizer.convert_ids_to_tokens(ids), ids, offsets, _special(ids, flags, added), name)
+        tokens, flags = tokenizer.convert_ids_to_tokens(ids), [bool(flag) for flag in batch["special_tokens_mask"]]
+        return _marked(Tokens(tokens, ids, offsets, flags, name), text, tokenizer.added_tokens_decoder)
     if hasattr(tokenizer, "decode_with_offsets"):  # of tiktoken
         ids = tokenizer.encode(text, disallowed_special=())
         pieces = [piece.decode("utf-8", "backslashreplace") for piece in tokenizer.decode_tokens_bytes(ids)]
@@ -158,7 +158,7 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
     if not hasattr(encoding, "offsets"):
         raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer that can be shown: it gives ids without offsets")
     whole = getattr(tokenizer, "_tokenizer", tokenizer)  # that of a ready-made one (tokenizers.implementations)
-    return _of_encoding(encoding, whole.get_added_tokens_decoder(), name)
+    return _marked(_of_encoding(encoding, name), text, whole.get_added_tokens_decoder())
 
 
 def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = None) -> Comparison:
@@ -194,14 +194,17 @@ def _spans(text: str, starts: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def _of_encoding(encoding: Any, added: Mapping[int, Any], name: str = "") -> Tokens:
-    special = _special(encoding.ids, encoding.special_tokens_mask, added)
+def _of_encoding(encoding: Any, name: str = "") -> Tokens:
+    special = [bool(flag) for flag in encoding.special_tokens_mask]
     return Tokens(encoding.tokens, encoding.ids, encoding.offsets, special, name)
 
 
-def _special(ids: list[int], mask: list[int], added: Mapping[int, Any]) -> list[bool]:
-    """Which tokens are special: by the mask, or as an added token that the text holds."""
-    return [bool(flag) or (id_ in added and added[id_].special) for id_, flag in zip(ids, mask, strict=True)]
+def _marked(tokens: Tokens, text: str, added: Mapping[int, Any]) -> Tokens:
+    """With the special tokens that stand in the text; one for what is unknown stands nowhere in it."""
+    for i, (id_, (start, end)) in enumerate(zip(tokens.ids, tokens.offsets, strict=True)):
+        if id_ in added and added[id_].special and added[id_].content in text[start:end]:
+            tokens.special[i] = True
+    return tokens
 
 
 @functools.cache
@@ -249,4 +252,4 @@ def _short(text: str) -> str:
     return text if len(text) <= 400 else f"{text[:397]}..."
 
 
-show_as_html(lambda encoding: _of_encoding(encoding, {})._repr_html_())
+show_as_html(lambda encoding: _of_encoding(encoding)._repr_html_())

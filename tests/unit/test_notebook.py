@@ -81,6 +81,10 @@ def test_special_tokens_in_the_text_are_marked(tokenizer: hftok.Tokenizer) -> No
     assert shown.tokens == ["[CLS]", "hi", "<end>", "plain"]
     assert shown.special == [True, False, True, False]
     assert Page(shown._repr_html_()).items[2]["title"] == "id 6, special, characters 2 to 7: <end>"
+    tokenizer.add_special_tokens(["[UNK]"])
+    shown = hftok.visualize("what? [UNK]", tokenizer)  # one for what is unknown, and one that the text spells
+    assert shown.tokens == ["[CLS]", "[UNK]", "[UNK]"]
+    assert shown.special == [True, False, True]
     tokenizer.encode_special_tokens = True
     assert hftok.visualize("hi <end>", tokenizer).special == [True, False, False]
     tokenizers = pytest.importorskip("tokenizers")
