@@ -58,16 +58,14 @@ def test_readme_commands():
         assert f"hftok {command}" in readme.replace("hftok\nparity", "hftok parity"), command
 
 
-def test_links_of_the_documents():
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
-        for target in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text()):
-            assert (path.parent / target).exists(), f"{path.name}: {target}"
-
-
 def test_differences_name_tests_that_exist():
+    """Rows stand by subject, in the order of their numbers in each; a number is given once and kept."""
     text = (ROOT / "docs/differences.md").read_text()
     rows = re.findall(r"^\| (\d+) \|(.*)\|$", text, re.MULTILINE)
-    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    assert sorted(int(number) for number, _ in rows) == list(range(1, len(rows) + 1))
+    for section in text.split("\n## "):
+        numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)]
+        assert numbers == sorted(numbers)
     for number, row in rows:
         cells = row.split("|")
         test = cells[-1].strip().split("::")
@@ -79,7 +77,8 @@ def test_differences_name_tests_that_exist():
 def test_documents_name_no_private_places():
     """Nothing that is shipped speaks of the machine that it was written on."""
     pattern = re.compile(r"/(?:root|home|work|tmp)/\w|localhost|\b10\.\d+\.\d+\.\d+")
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *PACKAGE.rglob("*.py"), *ROOT.glob("benchmarks/*.py")]:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb")]
+    for path in [*documents, *PACKAGE.rglob("*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]:
         assert not pattern.search(path.read_text(encoding="utf-8")), path
 
 
