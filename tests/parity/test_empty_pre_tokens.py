@@ -1,7 +1,7 @@
 """Truncation where pre-tokens have no tokens: how far the reference reads decides the lengths, and they what is cut.
 
-`tokenize_with_limit` (tokenizer/pre_tokenizer.rs) asks after every pre-token whether max_length tokens are there, but not
-after added tokens: a pre-token without tokens behind such as have filled the room ends the reading.
+`tokenize_with_limit` (tokenizer/pre_tokenizer.rs) asks after every pre-token whether max_length tokens are there, but
+not after added tokens: a pre-token without tokens behind such as have filled the room ends the reading.
 """
 
 from __future__ import annotations
