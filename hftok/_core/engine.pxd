@@ -27,6 +27,7 @@ cdef struct Context:
     int keeps_nul
     int kind                 # CHUNK_*
     int all_stable           # bit of uc_stable that a text's characters must have for the scanner to take it
+    int ends_show            # what the exact path makes of a piece of a document depends on where the document begins and ends
     int n_lacking            # so many bytes have no token: a text with one of them goes to the exact path
     uint32_t *ids            # CHUNK_BYTES: the tokens of one chunk
     int64_t *starts
@@ -73,6 +74,7 @@ cdef struct Call:
     int exact                # neither scanner nor cache: every pre-token goes through the model (for tests)
     int scanned              # documents go through the scanner
     int whole                # do not cut documents
+    int again                # a piece of a cut document cannot be encoded by itself after all: once more, with whole documents
     int error                # the first one (any thread)
     int64_t error_doc
 
@@ -103,6 +105,8 @@ cdef class Engine:
     cdef int _make_prototype(self) except -1
     cdef int _seed_raw(self, Documents documents) except -1
     cdef WorkerBox checkout(self, int threads)
+    cdef void set_up(self, WorkerBox box, const Call *call, int64_t expected)
+    cdef void work(self, Call *call, int64_t units, int threads, bint hold)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
     # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.

@@ -36,7 +36,7 @@ from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
-    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
+    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
     Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_drop_ids, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
@@ -137,11 +137,13 @@ cdef class WorkerBox:
             if e.marked is not None:
                 self.context.kind = CHUNK_WORDS
                 self.context.marked = <void *>e.marked
+                self.context.ends_show = e.marked.first or e.marked.strip_left or e.marked.strip_right
             if e.raw is not None:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
                 self.context.n_lacking = e.raw.model.n_lacking
+                self.context.ends_show = e.raw.rules.prefix == PREFIX_ALWAYS
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
                 self.use_seeds()
@@ -423,20 +425,21 @@ cdef class Engine:
                 elif call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
-                box.w.row_ends = call.row_ends
-                box.w.expected = <int64_t>(<double>documents.bytes * self.density) // threads
-                box.w.prefix = call.prefix
-                box.w.n_prefix = call.n_prefix
-                box.w.suffix = call.suffix
-                box.w.n_suffix = call.n_suffix
-                box.w.want_spans = call.want_spans
-                box.w.want_words = call.want_words
+                self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
                 call.workers[i] = box.w
-            if hold:
-                parallel_for(_run_unit, call, units, 1)
-            else:
-                with nogil:
-                    parallel_for(_run_unit, call, units, threads)
+            self.work(call, units, threads, hold)
+            if call.again:
+                call.again = 0
+                call.error = 0
+                call.whole = 1
+                free(call.units)
+                call.units = NULL
+                n_units[0] = units = _make_units(self, call, documents)
+                for i in range(threads):
+                    box = boxes[i]
+                    worker_reset(box.w)
+                    self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
+                self.work(call, units, threads, hold)
         finally:
             free(call.workers)
             call.workers = NULL
@@ -448,6 +451,24 @@ cdef class Engine:
                 size += call.units[i].n
             self.density = 1.05 * <double>size / <double>documents.bytes
         return 0
+
+    cdef void set_up(self, WorkerBox box, const Call *call, int64_t expected):
+        """Tell a worker what this call wants."""
+        box.w.row_ends = call.row_ends
+        box.w.expected = expected
+        box.w.prefix = call.prefix
+        box.w.n_prefix = call.n_prefix
+        box.w.suffix = call.suffix
+        box.w.n_suffix = call.n_suffix
+        box.w.want_spans = call.want_spans
+        box.w.want_words = call.want_words
+
+    cdef void work(self, Call *call, int64_t units, int threads, bint hold):
+        if hold:
+            parallel_for(_run_unit, call, units, 1)
+        else:
+            with nogil:
+                parallel_for(_run_unit, call, units, threads)
 
     cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
         cdef Worker *w = box.w
@@ -637,7 +658,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
-    if call.error:
+    if call.error or call.again:
         return
     w.row_begun = not u.begins
     w.word = 0
@@ -648,6 +669,9 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
         if not call.scanned or not _scan_document(call, w, text, size, d, u.begins, u.finishes, &error):
+            if error == 0 and c.ends_show and not (u.begins and u.finishes):
+                call.again = 1
+                return
             if error == 0:
                 error = w.kernels.flush(w)
             if error == 0:

@@ -134,7 +134,8 @@ cdef class RawScanner:
         elif not self.model.byte_level:
             raise ValueError("the vocabulary lacks some of the 256 ByteLevel characters")
         else:
-            self.all_stable = normalized.size and self.rules.stable
+            # What the normalizer makes may be an added token, or hold a byte that the vocabulary lacks.
+            self.all_stable = (normalized.size or self.model.n_lacking) and self.rules.stable
             for i in range(256):
                 self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
             if not self.model.ignore_merges:
@@ -197,12 +198,13 @@ cdef class RawScanner:
         self.rules.joins_mark[32] = 1            # a run of spaces stays together
 
     def bare_tokens(self, AddedMatcher normalized not None):
-        """The tokens of the normalized pass as they would stand in raw text, without their marks."""
+        """The tokens of the normalized pass as they would stand in raw text. A mark inside stands for a space; one at an end
+        may have been put there."""
         bare = []
         for pattern in normalized.patterns:
-            text = pattern.decode("utf-8").replace(MARK, "").strip(" ")
-            if not text or " " in text:
-                raise ValueError("an added token holds marks or spaces")
+            text = pattern.decode("utf-8").replace(MARK, " ").strip(" ")
+            if not text:
+                raise ValueError("an added token holds marks or spaces only")
             bare.append((text, 0, False, False, False, False))
         return AddedMatcher(bare)
 
