@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join
+from hftok._core.scanners.cuts cimport is_han_start, is_stop_mark
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
@@ -47,20 +48,6 @@ cdef enum:
     MARK = 0x2581            # what a space stands for in SentencePiece text, ...
     MARK_FIRST = 0xE2        # ... and its first and last byte
     MARK_LAST = 0x81
-
-
-cdef inline bint alphanumeric(uint8_t b) noexcept nogil:
-    return 97 <= (b | 32) <= 122 or 48 <= b <= 57
-
-
-cdef inline bint is_han_start(const uint8_t *p) noexcept nogil:
-    """U+4E00..U+9FA5 begins here (three bytes are readable)."""
-    return 0xE4 <= p[0] <= 0xE9 and not (p[0] == 0xE4 and p[1] < 0xB8) and not (p[0] == 0xE9 and (p[1] > 0xBE or (p[1] == 0xBE and p[2] > 0xA5)))
-
-
-cdef inline bint is_stop_mark(const uint8_t *p) noexcept nogil:
-    """An ideographic comma or full stop, or a fullwidth comma, begins here (three bytes are readable)."""
-    return (p[0] == 0xE3 and p[1] == 0x80 and (p[2] == 0x81 or p[2] == 0x82)) or (p[0] == 0xEF and p[1] == 0xBC and p[2] == 0x8C)
 
 
 cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int64_t begin, int64_t end) noexcept nogil:
