@@ -376,7 +376,7 @@ def test_accelerate(theirs: Any, ours: Any) -> None:
 
 
 def incremental_texts(tokenizer: Any, ids: list[int]) -> list[str]:
-    """What each token adds to the text, by the tokens since the last whole text (for tokenizers without DecodeStream)."""
+    """What each token adds to the text, by the tokens since the last whole text."""
     texts, begin, done = [], 0, 0
     tokens = tokenizer.convert_ids_to_tokens(ids)
     for i in range(1, len(ids) + 1):
