@@ -125,11 +125,14 @@ def _constructor(base: Any) -> Callable[..., None]:
             base.__init__(self, *args, **_for_transformers(kwargs))
             not_accelerated(self, error)
             return
-        if own is not None:
-            if base.__init__ is TokenizersBackend.__init__:
-                given.pop("tokenizer_file", None)
-            given["tokenizer_object"] = own
-        if own is not None or not _built_on_ours(base, self, args, given):
+        if own is None:
+            if not _built_on_ours(base, self, args, given):
+                base.__init__(self, *args, **_for_transformers(given))
+        elif source is not None or base.__init__ is TokenizersBackend.__init__:
+            given.pop("tokenizer_file", None)
+            base.__init__(self, *args, **{**_for_transformers(given), "tokenizer_object": own})
+        elif not _built_on_file(base, self, args, {**given, "tokenizer_object": own}):
+            own = None
             base.__init__(self, *args, **_for_transformers(given))
         try:
             _finish(self)
@@ -154,8 +157,16 @@ def _for_transformers(kwargs: dict[str, Any]) -> dict[str, Any]:
 def _built_on_ours(base: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Run a class's constructor on our components, if it builds its backend and that is fine with ours."""
     constructor = on_our_components(base.__init__)
-    if constructor is None:
-        return False
+    return constructor is not None and _constructed(constructor, self, args, kwargs)
+
+
+def _built_on_file(base: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Run a class's own constructor on our backend in place of the file that it would read (4.57); some ask for classes
+    of the reference."""
+    return _constructed(base.__init__, self, args, kwargs)
+
+
+def _constructed(constructor: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     before = dict(self.__dict__)
     try:
         constructor(self, *args, **kwargs)

@@ -11,7 +11,7 @@ import transformers
 from hf_comparison import outcome, real_folder, reference_off, settings, small_file
 
 import hftok.hf
-from hftok.hf.library import CONVERT
+from hftok.hf.library import CONVERT, TokenizersBackend
 
 
 def classes() -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_languages(name: str) -> None:
 
 
 def test_engine_is_kept_when_languages_change() -> None:
-    ours = made(hftok.hf, "NllbTokenizerFast", src_lang="eng_Latn")
+    ours = made(hftok.hf, "NllbTokenizerFast", src_lang="eng_Latn", tgt_lang="fra_Latn")
     ours("hello")
     engine = ours.backend_tokenizer._ready()[0]
     for _ in range(3):
@@ -171,9 +171,7 @@ def test_clip_decodes_in_its_own_way() -> None:
         assert [ours.decode(ids), ours.decode(ids, skip_special_tokens=True)] == expected
 
 
-@pytest.mark.parametrize(
-    "name", ["LayoutLMv2TokenizerFast", "LayoutLMv3TokenizerFast", "LayoutXLMTokenizerFast", "UdopTokenizerFast"]
-)
+@pytest.mark.parametrize("name", [f"{n}TokenizerFast" for n in ("LayoutLMv2", "LayoutLMv3", "LayoutXLM", "Udop")])
 def test_boxes(name: str) -> None:
     words, boxes = ["hello", "world", "x"], [[1, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9]]
     steps: list[Any] = [
@@ -188,6 +186,8 @@ def test_boxes(name: str) -> None:
 
 
 def test_entities() -> None:
+    if not issubclass(transformers.LukeTokenizer, TokenizersBackend):
+        pytest.skip("LukeTokenizer of 4.57 is written in Python")
     steps: list[Any] = [
         lambda t: t("hello world", entity_spans=[(0, 5)]),
         lambda t: t("hello world", entity_spans=[(0, 5)], entities=["hello"], padding="max_length", max_length=9),
