@@ -12,7 +12,7 @@ tokenizer/added_vocabulary.rs):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hftok.added_tokens import AddedToken
@@ -106,6 +106,11 @@ class Tokenizer022(Tokenizer):
 
     def _set_truncation(self, params: TruncationParams | None, full_overflow: bool) -> None:
         super()._set_truncation(params, True)
+
+    def _add(self, tokens: Sequence[AddedToken]) -> int:
+        added = super()._add(tokens)
+        self._component_changed()  # tokens that were there already may be looked for in a new form
+        return added
 
     def _set_parts(self, parts: Any) -> None:
         super()._set_parts(parts)
