@@ -88,7 +88,7 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
         # The count of the last word that makes it. Nearly all counts are small, so they are counted themselves.
         limited = np.minimum(count[chosen], COMMON).astype(np.int64)
         at_least = np.bincount(limited, minlength=COMMON + 1)[::-1].cumsum()[::-1]
-        bound = int(np.flatnonzero(at_least >= room)[-1])
+        bound = int(np.flatnonzero(at_least >= room).max())
         if bound == COMMON:
             large = count[chosen[limited == COMMON]]
             bound = np.partition(large, len(large) - room)[len(large) - room]
