@@ -180,7 +180,7 @@ cdef class RawScanner:
     cdef object set_up_spaces(self):
         """Cuts between characters that nothing joins, spaces read as U+2581."""
         cdef BPEModel model = self.model
-        cdef int i
+        cdef int i, left, right
         cdef bint bytes_known = model.byte_fallback
         self.family = "unsplit"
         for i in range(256):
@@ -196,6 +196,12 @@ cdef class RawScanner:
             self.rules.joins_mark[i] = may_join(&model.char_cuts.table, i, i, 0x2581, 0xE2)
             self.rules.cut_after[i] = (48 <= i <= 57 or 97 <= (i | 32) <= 122) and not self.rules.joins_mark[i]
         self.rules.joins_mark[32] = 1            # a run of spaces stays together
+        for i in range(128 * 128):
+            left, right = i >> 7, i & 127
+            if may_join(
+                    &model.char_cuts.table, 0x2581 if left == 32 else left, 0x81 if left == 32 else left,
+                    0x2581 if right == 32 else right, 0xE2 if right == 32 else right):
+                self.rules.ascii_joins[i >> 5] |= <uint32_t>1 << (i & 31)
 
     def bare_tokens(self, AddedMatcher normalized not None):
         """The tokens of the normalized pass as they would stand in raw text. A mark inside stands for a space; one at an end

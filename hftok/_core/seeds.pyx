@@ -21,7 +21,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.chunk_cache cimport hash_key_fn, ht_key
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
-from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank, prefetch
+from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank, prefetch, prefetch_pair
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.text cimport utf8_decode, utf8_len
 
@@ -81,6 +81,32 @@ cdef inline bint byte_level(const VocabTable *v, int64_t entry) noexcept nogil:
     return True
 
 
+cdef inline void fetch_ahead(MergeTable merges, const VocabTable *v, const int32_t *rank_of, const uint32_t *entry,
+                             int64_t rank) noexcept nogil:
+    """Ask for what the lines behind line `rank` will read: each step needs what the one before it has brought."""
+    cdef const PairTable *t = &merges.table
+    cdef const uint32_t *p
+    cdef uint32_t left, right
+    if rank + 4 * AHEAD >= t.ranks:
+        return
+    p = merges.parts + 2 * (rank + 3 * AHEAD)
+    prefetch(v.ids + p[0])
+    prefetch(v.ids + p[1])
+    prefetch(v.offsets + p[0])
+    prefetch(v.offsets + p[1])
+    prefetch(entry + t.merged[rank + 3 * AHEAD])
+    p = merges.parts + 2 * (rank + 2 * AHEAD)
+    left = v.ids[p[0]]
+    right = v.ids[p[1]]
+    prefetch(rank_of + left)
+    prefetch(rank_of + right)
+    prefetch_pair(t, left, right)
+    prefetch(v.offsets + entry[t.merged[rank + 2 * AHEAD]])
+    prefetch(v.text.data + v.offsets[p[0]])
+    prefetch(v.text.data + v.offsets[p[1]])
+    prefetch(v.text.data + v.offsets[entry[t.merged[rank + AHEAD]]])
+
+
 cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
     """By id, for a model that is `provable`; the caller frees them. until_failure: no further than to the first byte-level token
     that is certainly not proved."""
@@ -117,6 +143,7 @@ cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
             for rank in range(t.ranks):
                 last[t.merged[rank]] = <uint32_t>rank
         for rank in range(t.ranks):
+            fetch_ahead(merges, v, rank_of, entry, rank)
             a = merges.parts[2 * rank]
             b = merges.parts[2 * rank + 1]
             left = part[2 * rank] = v.ids[a]

@@ -133,6 +133,7 @@ cdef struct RawRules:
     int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
     const uint32_t *stable_bits      # then by code point below U+10000, a bit each
     uint8_t cut_after[256]   # before a space behind this byte, with a letter behind it, a chunk begins in every text
+    uint32_t ascii_joins[512]        # marks: bit (left << 7 | right), some merge joins the two, a space being a mark
     uint8_t joins_mark[128]  # marks: some merge joins this character and a mark behind it
 
 cdef struct Worker

@@ -34,6 +34,8 @@ cdef extern from "stable.h" nogil:
     int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
 
 cdef extern from "cuts.h" nogil:
+    int ht_ascii_run(const uint8_t *p, int64_t n)
+    int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out)
     int ht_wide_run(const uint8_t *p, int64_t n)
     int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
                     uint32_t base, uint32_t *out)
@@ -154,6 +156,16 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
             last = text[at + 2]
             at += 3
             continue
+        if r.marks and text[at - 1] < 128:
+            run = ht_ascii_run(text + at, end - at)
+            if run > 3:
+                k += ht_cut_ascii(text + at, run, r.ascii_joins, <uint32_t>at, out + k)
+                at += run
+                left = last = text[at - 1]
+                if left == c' ':
+                    left = MARK
+                    last = MARK_LAST
+                continue
         right = utf8_decode(text + at, &length)
         if r.marks and right == c' ':
             right = MARK

@@ -1,5 +1,5 @@
-/* Safe cuts (models/safe_cuts.pyx) between characters of three bytes, the bulk of Chinese, Japanese and Korean: 16 pairs at once
- * where the tier has the instructions; elsewhere ht_wide_run finds none, and the caller goes from character to character. */
+/* Safe cuts (models/safe_cuts.pyx) between characters of three bytes, the bulk of Chinese, Japanese and Korean, and between those
+ * of ASCII: 16 pairs at once where the tier has the instructions; elsewhere the runs are empty, and the caller goes from character to character. */
 #ifndef HFTOK_CUTS_H
 #define HFTOK_CUTS_H
 #include "block.h"
@@ -44,7 +44,34 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
         _mm512_set1_epi32((int)base), _mm512_set_epi32(45, 42, 39, 36, 33, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0))));
     return __builtin_popcount(cut);
 }
+
+/* How many characters of p[0:n] are ASCII, one after the other; 16 at most. 16 bytes are readable. */
+HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) {
+    const int run = ht_ctz64((uint64_t)(uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)p)) | (uint64_t)1 << 16);
+    return run <= n ? run : (int)n;
+}
+
+/* p[-1:c] is ASCII, c <= 16. Writes base + i for each i that no merge joins to the character before it, and returns their number;
+ * room for 16. joins: bit (left << 7 | right). */
+HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out) {
+    const __m512i right = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    const __m512i left = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p - 1)));
+    const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(left, 7), right);
+    const __mmask16 live = (__mmask16)((1u << c) - 1);
+    const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), live, _mm512_srli_epi32(pair, 5), (const void *)joins, 4);
+    const __m512i bit = _mm512_srlv_epi32(word, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
+    const __mmask16 cut = (__mmask16)(_mm512_testn_epi32_mask(bit, _mm512_set1_epi32(1)) & live);
+    if (cut)
+        _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
+            _mm512_set1_epi32((int)base), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))));
+    return __builtin_popcount(cut);
+}
 #else
+HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }
+HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out) {
+    (void)p; (void)c; (void)joins; (void)base; (void)out;
+    return 0;
+}
 HT_INLINE int ht_wide_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }
 HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits,
                           uint32_t mask, uint32_t base, uint32_t *out) {
