@@ -171,13 +171,17 @@ cdef class WorkerBox:
         cdef BPEModel model = e.raw.model
         cdef const PairTable *t = &model.merge_table.table
         self.context.seeds = &e.seeds if e.seeded else NULL
-        if (self.context.kind != CHUNK_BYTES or t.packed == NULL or not t.scannable or model.sampling or model.byte_pairs == NULL
+        self.merges.table = t
+        if self.context.kind == CHUNK_MARKS:
+            self.merges.byte_ids = e.raw.char_ids
+            self.merges.byte_pairs = e.raw.char_pairs
+        else:
+            self.merges.byte_ids = model.byte_ids
+            self.merges.byte_pairs = model.byte_pairs
+        if (t.packed == NULL or not t.scannable or model.sampling or self.merges.byte_pairs == NULL
                 or (model.ignore_merges and not e.seeded)):
             self.w.merges = NULL
             return
-        self.merges.table = t
-        self.merges.byte_ids = model.byte_ids
-        self.merges.byte_pairs = model.byte_pairs
         self.merges.seeds = self.context.seeds
         self.w.merges = &self.merges
 

@@ -154,6 +154,7 @@ ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
 
 cdef enum:
     HOLES = 256              # words that a flush may pass over at a time
+    NO_SYMBOL = 0xFFFFFFFF
     HOLE_IDS = 16            # tokens of such a word at most: it has so many bytes at most
 
 cdef struct Hole:
@@ -171,9 +172,9 @@ cdef struct Hole:
 ctypedef int (*fill_fn)(Worker *w) noexcept nogil
 
 cdef struct WordMerges:
-    # How words of at most 16 bytes become tokens, in a byte-level model.
+    # How words of at most 16 bytes become tokens.
     const PairTable *table   # packed and scannable
-    const uint32_t *byte_ids         # byte -> id of its ByteLevel character
+    const uint32_t *byte_ids         # byte -> id of the symbol it is, or NO_SYMBOL: words with such bytes are not for this
     const uint32_t *byte_pairs       # byte << 8 | byte -> rank of the merge of the two, or NO_RANK
     const SeedTable *seeds   # words that are one token, or NULL
 

@@ -81,6 +81,42 @@ def tokenizer_of(form: str | None, ignore_merges: bool = False) -> hftok.Tokeniz
     return tokenizer
 
 
+def unsplit_tokenizer() -> hftok.Tokenizer:
+    """Text that nothing splits, a space being a mark, as Gemma has it."""
+    tokenizer = hftok.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=True)
+    tokenizer.train_from_iterator(
+        [made_up(random.Random(1), 3000)], trainers.BpeTrainer(vocab_size=900, show_progress=False)
+    )
+    model = json.loads(tokenizer.to_str())["model"]
+    vocab = model["vocab"]
+    for byte in range(256):
+        vocab[f"<0x{byte:02X}>"] = len(vocab)
+    vocab["<unk>"] = len(vocab)
+    tokenizer = hftok.Tokenizer(
+        models.BPE(
+            vocab, [tuple(merge) for merge in model["merges"]], unk_token="<unk>", byte_fallback=True, fuse_unk=True
+        )
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.add_tokens(["<x>"])
+    return tokenizer
+
+
+def test_words_of_unsplit_text():
+    tokenizer = unsplit_tokenizer()
+    engine, _ = tokenizer._ready()
+    assert engine.why_exact is None
+    texts = texts_of(5)
+    texts += [text.upper() + " z_z\ttab" for text in texts[:50]]  # characters that fall back to bytes
+    ids, offsets = exactly(tokenizer, texts, True)
+    for _ in range(2):
+        rows = tokenizer.encode_batch_ids(texts)
+        assert np.array_equal(rows.ids, ids)
+        assert np.array_equal(rows.row_offsets, offsets)
+    assert np.array_equal(tokenizer.encode_batch_ids(texts, return_offsets=True).ids, ids)
+
+
 def exactly(tokenizer: hftok.Tokenizer, texts: list[str], special: bool):
     engine, state = tokenizer._ready()
     return core_rows.encode_batch(engine, texts, state.affix(special), False, False, exact=True)[:2]
@@ -160,9 +196,9 @@ CHILD = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/property"]
 import hashlib
-from test_new_words import texts_of, tokenizer_of
-for form in (None, "NFC"):
-    rows = tokenizer_of(form).encode_batch_ids(texts_of(2))
+from test_new_words import texts_of, tokenizer_of, unsplit_tokenizer
+for tokenizer in (tokenizer_of(None), tokenizer_of("NFC"), unsplit_tokenizer()):
+    rows = tokenizer.encode_batch_ids(texts_of(2))
     print(hashlib.sha256(rows.ids.tobytes() + rows.row_offsets.tobytes()).hexdigest())
 """
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
 from hftok._core.worker cimport (
-    BATCH, HOLES, KNOWN, KNOWN_SIZE, SCAN_OK, Hole, Kernels, Worker, ht_ascii, valid_fn, worker_id_room,
+    BATCH, HOLES, KNOWN, KNOWN_SIZE, NO_SYMBOL, SCAN_OK, Hole, Kernels, WordMerges, Worker, ht_ascii, valid_fn, worker_id_room,
 )
 
 cdef extern from "block.h" nogil:
@@ -39,6 +39,15 @@ cdef extern from "block.h" nogil:
     void HT_PREFETCH(const void *p)
 
 include "../emit.pxi"
+
+
+cdef inline bint has_symbols(const WordMerges *m, const ht_key *key, uint32_t size) noexcept nogil:
+    cdef const uint8_t *text = <const uint8_t *>key
+    cdef uint32_t i
+    for i in range(size):
+        if m.byte_ids[text[i]] == NO_SYMBOL:
+            return False
+    return True
 
 
 cdef inline void leave_hole(Worker *w, const ht_key *key, uint32_t place, uint32_t size) noexcept nogil:
@@ -114,7 +123,8 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                         break
                     if w.ends[base + j] >= KNOWN:
                         continue
-                    if w.merges != NULL and w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF:
+                    if (w.merges != NULL and w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF
+                            and has_symbols(w.merges, &w.keys[j], w.ends[base + j] - w.starts[base + j])):
                         if w.n_holes == HOLES:
                             error = w.kernels.fill(w)
                             if error:
