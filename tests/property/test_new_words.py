@@ -1,4 +1,4 @@
-"""Words that the cache lacks: a flush passes them over and fills them in later, whatever the tier, budget and threads."""
+"""Words that the cache lacks: a flush passes them over and fills them in later, whatever the tier, budget, threads."""
 
 from __future__ import annotations
 
