@@ -112,6 +112,7 @@ class Tokenizer:
     _padding: PaddingParams | None
     _special_as_text: bool
     _full_overflow: bool
+    _added_vocabulary = AddedVocabulary
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = super().__new__(cls)
@@ -149,7 +150,7 @@ class Tokenizer:
         self._padding = parts.padding
         self._special_as_text = False
         self._full_overflow = False
-        self._added = AddedVocabulary()
+        self._added = self._added_vocabulary()
         if parts.added_tokens:
             # Ids come from the model or are given anew in the file's order, as the reference does; not from the file.
             self._added, _ = self._with_tokens([token for _, token in parts.added_tokens])

@@ -306,14 +306,17 @@ cdef class RankEncoding:
         """
         cdef Py_ssize_t size = 0
         cdef const uint8_t *data
+        cdef int64_t entry
         cdef bytes flags
         if allowed_special is NOTHING and disallowed_special is ALL and not self.encoder.has_empty:
-            if PyUnicode_Check(text) and PyUnicode_IS_COMPACT_ASCII(text):
-                data = <const uint8_t *>PyUnicode_DATA(text)
-                size = PyUnicode_GET_LENGTH(text)
-                if self.encoder.holds_special(data, size, NULL) < 0:
-                    return self.run(text, NULL)
-            if self.special_names:
+            entry = 0
+            if PyUnicode_Check(text):
+                try:
+                    data = view(text, &size)
+                    entry = self.encoder.holds_special(data, size, NULL)
+                except UnicodeEncodeError:
+                    pass
+            if entry >= 0 and self.special_names:
                 self._check(text, self.special_names)
             return self.run(text, NULL)
         flags = self._allowed(text, allowed_special, disallowed_special)

@@ -22,6 +22,7 @@ from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join
 from hftok._core.seeds cimport all_proved
+from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
     HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
 )
@@ -85,6 +86,22 @@ def _plan_unsplit(stages, splits):
     return None
 
 
+cdef uint32_t[4][2048] _stable
+
+
+cdef const uint32_t *stable_bits(int bit):
+    """A bit for each code point below U+10000: uc_stable has `bit`. Made once a process."""
+    cdef int which = 0, cp
+    while bit >> which != 1:
+        which += 1
+    if not _stable[which][0]:        # U+0000 is stable
+        for cp in range(1, 0x10000):
+            if uc_stable(cp) & bit:
+                _stable[which][cp >> 5] |= <uint32_t>1 << (cp & 31)
+        _stable[which][0] |= 1
+    return _stable[which]
+
+
 cdef class RawScanner:
     """The rules of one tokenizer. boundaries: address of the family's scanner, 0 for unsplit text. ValueError says why the
     tokenizer cannot be scanned."""
@@ -107,6 +124,8 @@ cdef class RawScanner:
             if (<AddedMatcher>matcher).m.begins_blank and (<AddedMatcher>matcher).takes_blanks:
                 raise ValueError("some added token strips white space, and some begins with it")
         self.rules.boundaries = <boundaries_fn>boundaries
+        if self.rules.stable:
+            self.rules.stable_bits = stable_bits(self.rules.stable)
         if kind == "unsplit":
             self.set_up_spaces()
             if normalized.size:
@@ -115,7 +134,8 @@ cdef class RawScanner:
         elif not self.model.byte_level:
             raise ValueError("the vocabulary lacks some of the 256 ByteLevel characters")
         else:
-            self.all_stable = normalized.size and self.rules.stable
+            # What the normalizer makes may be an added token, or hold a byte that the vocabulary lacks.
+            self.all_stable = (normalized.size or self.model.n_lacking) and self.rules.stable
             for i in range(256):
                 self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
             if not self.model.ignore_merges:
@@ -178,12 +198,13 @@ cdef class RawScanner:
         self.rules.joins_mark[32] = 1            # a run of spaces stays together
 
     def bare_tokens(self, AddedMatcher normalized not None):
-        """The tokens of the normalized pass as they would stand in raw text, without their marks."""
+        """The tokens of the normalized pass as they would stand in raw text. A mark inside stands for a space; one at an end
+        may have been put there."""
         bare = []
         for pattern in normalized.patterns:
-            text = pattern.decode("utf-8").replace(MARK, "").strip(" ")
-            if not text or " " in text:
-                raise ValueError("an added token holds marks or spaces")
+            text = pattern.decode("utf-8").replace(MARK, " ").strip(" ")
+            if not text:
+                raise ValueError("an added token holds marks or spaces only")
             bare.append((text, 0, False, False, False, False))
         return AddedMatcher(bare)
 

@@ -99,16 +99,22 @@ MAYBE: list[tuple[float, str, list[Any]]] = [
 ]
 
 
+# What 4.57 had besides.
+OLD_METHODS = [name for name in ("encode_plus", "batch_encode_plus") if hasattr(transformers.BertTokenizerFast, name)]
+
+
 def random_call(rng: random.Random) -> Call:
     args, kwargs = texts(rng)
     for chance, name, values in MAYBE:
         if rng.random() < chance:
             kwargs[name] = rng.choice(values)
-    method = rng.choice(["__call__"] * 6 + ["encode", "tokenize", "text_target"])
+    method = rng.choice(["__call__"] * 6 + ["encode", "tokenize", "text_target", *OLD_METHODS])
     if method == "tokenize":
         kwargs = {k: v for k, v in kwargs.items() if k in ("add_special_tokens", "split_special_tokens")}
     if method == "text_target":
         return "__call__", (), {"text": args[0], "text_target": rng.choice(TEXTS), **kwargs}
+    if method == "batch_encode_plus":
+        args = (list(zip(*args, strict=False)) if len(args) == 2 and isinstance(args[0], list) else args[0],)
     return method, args, kwargs
 
 
