@@ -55,6 +55,7 @@ def executed(notebook: Any) -> Any:
         client = nbclient.NotebookClient(
             notebook,
             timeout=CELL_SECONDS,
+            coalesce_streams=True,  # what is printed comes in pieces of any size
             kernel_name="python3",
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": scratch}},

@@ -91,6 +91,11 @@ def test_a_cell_that_raises_is_seen(notebooks: ModuleType) -> None:
         notebooks.executed(of_cells("1 + 1", "assert 1 + 1 == 3"))
 
 
+def test_what_is_printed_in_pieces_is_one(notebooks: ModuleType) -> None:
+    source = "import time\nfor i in range(3):\n    print(i, flush=True)\n    time.sleep(0.3)"
+    assert shown(notebooks.executed(of_cells(source)))[0][1] == ["0\n1\n2\n"]
+
+
 def test_what_is_stored(notebooks: ModuleType) -> None:
     """Text, not pictures; the package that this process has."""
     import hftok
