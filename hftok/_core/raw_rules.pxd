@@ -12,5 +12,6 @@ cdef class RawScanner:
     cdef BPEModel model
     cdef object keep
 
+    cdef bint meets_cut(self, AddedMatcher matcher) except -1
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1
     cdef object set_up_spaces(self)
