@@ -152,12 +152,22 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized)
         else:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
-        patterns = raw.patterns + pipeline.normalized.patterns
-        strips = raw.takes_blanks or pipeline.normalized.takes_blanks
-        self.cuts_units = not any(
-            re.search("[A-Za-z0-9] [A-Za-z]", text) or (strips and (text[:1].isalnum() or text[len(text) - 1:].isalnum()))
-            for text in (pattern.decode("utf-8") for pattern in patterns)) and self.check is None and not self.all_stable
+        self.cuts_units = self.check is None and not self.all_stable and not (
+            self.meets_cut(raw) or self.meets_cut(pipeline.normalized))
         self.keep = pipeline
+
+    cdef bint meets_cut(self, AddedMatcher matcher) except -1:
+        """Whether a token may lie across the place before a space between a letter or digit and a letter, take that space
+        along, or begin there and look at what is before it."""
+        for i, pattern in enumerate(matcher.patterns):
+            text = pattern.decode("utf-8")
+            if re.search("[A-Za-z0-9] ([A-Za-z]|\\Z)", text):
+                return True
+            if matcher.takes_blanks and (text[:1].isalnum() or text[len(text) - 1:].isalnum()):
+                return True
+            if matcher.m.rules[<int>i].single_word and text[:1] == " ":
+                return True
+        return False
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:
         cdef int i, bit, flags
