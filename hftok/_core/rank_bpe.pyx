@@ -8,6 +8,9 @@ with another, the reference tries them in the order of its hash table: `rust_has
 Where pieces are is decided in three places: for patterns of a family that has a scanner by that, 64 bytes at a time
 (`scanned`, scanners/); for others of the usual ones, which match something everywhere, by hand (`usual`, with
 `pattern_words`); for all others by the matcher (`matched`). Pieces of up to 48 bytes are looked up in the worker's cache first.
+In text beyond ASCII a piece is cut before that where no token has the characters of both sides next to each other: no merge joins
+them (safe_cuts). Parts come again where whole runs of Chinese do not. A part is looked up as a whole, as pieces are but parts
+would not be; so this is done only where merging makes every such token, which is looked at once some text has been seen.
 Text that a user controls becomes a special token only if the caller allowed that token: only `encode` with a set of
 allowed ones writes the number of a special token.
 
@@ -24,6 +27,7 @@ from hftok._core.chunk_cache cimport (
 )
 from hftok._core.models.merges cimport MergeScratch, merge_scratch_free
 from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ranks_encode
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, next_cut as next_safe_cut
 from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, vocab_entry
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_PANIC, pt_free, pt_init
 from hftok._core.rust_pattern cimport RustPattern
@@ -32,6 +36,7 @@ from hftok._core.scanners.pattern_words cimport FAMILY_NONE, match_end, rule_of
 from hftok._core.text cimport utf8_len
 
 from hftok._core.engine import _scanner_module, _tier
+from hftok._core.raw_rules import INSIDE_CHARACTERS
 from hftok._core.scanners.recognise import recognise_rust
 
 cdef enum:
@@ -39,6 +44,8 @@ cdef enum:
     BEFORE = 64              # bytes before a text that a scanner may read, ...
     BEHIND = 128             # ... and behind it
     SLICE = 4096             # bytes of text from which on a place to cut is looked for
+    CUT_FROM = 7             # bytes of a piece from which on it is cut where it can be
+    PROVE_AT = 1 << 21       # bytes of text beyond ASCII from which on it pays to look whether pieces can be cut
     SLICE_MOST = 1 << 26     # a longer text without such a place is left to the matcher
 
 cdef extern from *:
@@ -143,6 +150,7 @@ cdef void worker_free(RankWorker *w) noexcept nogil:
         cache_free(&w.cache)
         free(w.slice)
         free(w.starts)
+        free(w.parts)
         free(w.row)
         free(w.ids)
         free(w)
@@ -189,6 +197,10 @@ cdef int slice_room(RankWorker *w, int64_t n) noexcept nogil:
     if starts == NULL:
         return -1
     w.starts = starts
+    starts = <uint32_t *>realloc(w.parts, <size_t>(n + BEHIND) * 4)
+    if starts == NULL:
+        return -1
+    w.parts = starts
     memset(w.slice, 0, <size_t>(n + BEFORE + BEHIND))
     w.slice_capacity = n
     return 0
@@ -197,6 +209,40 @@ cdef int slice_room(RankWorker *w, int64_t n) noexcept nogil:
 cdef inline bint cacheable(const uint8_t *p, int64_t n) noexcept nogil:
     """A key is zero behind the piece and never zero at its beginning (chunk_cache): no NUL at either end."""
     return 0 < n <= LONG_KEY and p[0] != 0 and p[n - 1] != 0
+
+
+cdef inline bint beyond_ascii(const uint8_t *p, int64_t n) noexcept nogil:
+    """Whether a byte is not ASCII; what lies up to seven bytes behind may count, too."""
+    cdef int64_t i
+    cdef uint64_t v, all = 0
+    for i in range(0, n, 8):
+        memcpy(&v, p + i, 8)
+        all |= v
+    return all & <uint64_t>0x8080808080808080 != 0
+
+
+cdef int64_t cut_pieces(const CutTable *t, const uint8_t *text, const uint32_t *starts, int64_t count, uint32_t *out,
+                        int64_t *last) noexcept nogil:
+    """Write the beginnings of the pieces' parts, and the end of all behind them; their number. `last`: the first part of the
+    last piece. Parts have a character beyond ASCII: cuts are made only between two of them."""
+    cdef int64_t i, at, end, n = 0
+    for i in range(count):
+        at = starts[i]
+        end = starts[i + 1]
+        last[0] = n
+        out[n] = <uint32_t>at
+        n += 1
+        if end - at < CUT_FROM or not beyond_ascii(text + at, end - at):
+            continue
+        while True:
+            at = next_safe_cut(t, text, at, end)
+            if at >= end:
+                break
+            if text[at] >= 128 and text[at - 1] >= 128:
+                out[n] = <uint32_t>at
+                n += 1
+    out[n] = starts[count]
+    return n
 
 
 cdef inline int emit(RankWorker *w, const Value *v) noexcept nogil:
@@ -251,6 +297,7 @@ cdef class RankEncoder:
         memset(&self.specials, 0, sizeof(VocabTable))
         memset(self.first, 0, 256)
         self.boundaries = NULL
+        self.cuts = NULL
         self.only_first = -1
         self.order = NULL
         self.lengths = NULL
@@ -282,6 +329,7 @@ cdef class RankEncoder:
         family = recognise_rust(pattern.pattern)
         if family is not None:
             self.boundaries = <boundaries_fn><size_t>_scanner_module("regex", _tier).kernels()[family]
+            self.cuttable = family not in INSIDE_CHARACTERS
         map_ = VocabMap(specials)
         # Taken over whole: the map is nobody else's.
         self.specials = map_.table
@@ -344,12 +392,23 @@ cdef class RankEncoder:
         if w.slice_capacity > 1 << 20:
             free(w.slice)
             free(w.starts)
+            free(w.parts)
             w.slice = NULL
-            w.starts = NULL
+            w.starts = w.parts = NULL
             w.slice_capacity = 0
         w.matcher.error = 0
         w.next = self.idle
         self.idle = w
+
+    cdef int saw(self, int64_t size) except -1:
+        if self.cuttable:
+            self.seen += size
+            if self.seen >= PROVE_AT:
+                self.cuttable = False
+                if self.table.merges_make_tokens():
+                    self.safe_cuts = SafeCuts.of_tokens(&self.table.r.tokens)
+                    self.cuts = &self.safe_cuts.table
+        return 0
 
     # -- special tokens
 
@@ -502,7 +561,7 @@ cdef class RankEncoder:
         cdef ht_key keys[AHEAD]
         cdef uint8_t *buckets[AHEAD]
         cdef int64_t at = 0, end, n, i
-        cdef int64_t count, k, m
+        cdef int64_t count, k, m, last, begun
         cdef uint8_t *slice
         cdef uint32_t *starts
         cdef uint8_t *bucket
@@ -524,7 +583,12 @@ cdef class RankEncoder:
             memcpy(slice, text + at, <size_t>n)
             count = self.boundaries(slice, n, 0, starts)
             starts[count] = <uint32_t>n
+            last = count - 1
+            if self.cuts != NULL and beyond_ascii(slice, n):
+                count = cut_pieces(self.cuts, slice, starts, count, w.parts, &last)
+                starts = w.parts
             i = 0
+            begun = w.n_ids
             while i < count:
                 m = min(count - i, <int64_t>AHEAD)
                 for k in range(m):
@@ -538,6 +602,8 @@ cdef class RankEncoder:
                         prefetch(buckets[k])
                 for k in range(m):
                     bucket = buckets[k]
+                    if i + k == last:
+                        begun = w.n_ids
                     if bucket != NULL and memcmp(bucket, &keys[k], 16) == 0:
                         error = emit(w, <const Value *>(bucket + 32))
                     elif bucket != NULL and memcmp(bucket + 16, &keys[k], 16) == 0:
@@ -553,6 +619,7 @@ cdef class RankEncoder:
                     if error != RANK_OK:
                         return error
                 i += m
+            w.last = w.n_ids - begun
             at = end
         return RANK_OK
 

@@ -185,6 +185,11 @@ cdef class RankEncoding:
             self.sparse[t.ids[i]] = i
         return 0
 
+    @property
+    def _cuts_pieces(self):
+        """Whether pieces are cut where no merge joins; for tests."""
+        return self.encoder.cuts != NULL
+
     # -- encoding
 
     cdef bytes flags(self, object names):
@@ -245,6 +250,8 @@ cdef class RankEncoding:
         except UnicodeEncodeError:
             text = repaired(text)
             data = view(text, &size)
+        if not PyUnicode_IS_COMPACT_ASCII(text):
+            encoder.saw(size)
         if size < GIL_LEAST:
             error = encoder.encode(w, data, size, allowed)
         else:
@@ -809,6 +816,8 @@ def _batch(RankEncoding encoding, items, num_threads, flags, frozenset refused):
                 job.units[n_units - 1].first = k
                 total = 0
             total += job.texts[k].size
+            if not PyUnicode_IS_COMPACT_ASCII(kept[k]):
+                encoder.saw(job.texts[k].size)
             job.units[n_units - 1].last = k + 1
         threads = min(threads_for(n_units), num_threads)
         job.workers = <RankWorker **>calloc(<size_t>threads, sizeof(RankWorker *))

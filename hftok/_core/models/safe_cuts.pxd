@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeTable
+from hftok._core.models.vocab_map cimport VocabTable
 
 cdef struct CutTable:
     # Bit (last byte of the left character << 8 | first byte of the right one): joined whatever the characters. Decides pairs
@@ -40,6 +41,9 @@ cdef class SafeCuts:
     """Read-only; made from a table of merges, over characters or over the bytes of ByteLevel tokens."""
     cdef CutTable table
     cdef readonly int64_t pairs          # different hashes in the table of whole characters
+    @staticmethod
+    cdef SafeCuts of_tokens(const VocabTable *tokens)    # for vocabularies given by ranks: tokens are bytes, in any cut of two
+    cdef int add_token(self, const uint8_t *p, int64_t n) except -1
     cdef int add_chars(self, MergeTable merges) except -1
     cdef int add_bytes(self, MergeTable merges, const int16_t *byte_of) except -1
     cdef void add_pair(self, uint32_t left, uint8_t left_last, uint32_t right, uint8_t right_first) noexcept nogil
