@@ -5,7 +5,7 @@ that `overflowing` loses windows; and added tokens. Before (reference: AddedVoca
 tokenizer/added_vocabulary.rs):
 - An id stands for a token as it was written when decoding, not for its normalized form.
 - Tokens are looked for in the order special ones first, then others, as they were added; of two with the same
-  normalized form the first is found. 0.23 refuses such a pair.
+  normalized form the first is found.
 - A token that is added again with other flags is looked for in both ways.
 - Setting a normalizer leaves the normalized forms alone until tokens are added the next time.
 """

@@ -144,7 +144,9 @@ def test_added_tokens_before_0_23(seed: int) -> None:
             steps.append(lambda t, m, made=made: setattr(t, "normalizer", getattr(m.normalizers, made)()))
         if rng.random() < 0.2:
             steps.append(lambda t, m: setattr(t, "encode_special_tokens", not t.encode_special_tokens))
-        steps.append(lambda t, m: [e.ids for e in t.encode_batch(["Foo foo FOO", "é E hello<x>Hello  [MASK] lo w foo"])])
+        steps.append(
+            lambda t, m: [e.ids for e in t.encode_batch(["Foo foo FOO", "é E hello<x>Hello  [MASK] lo w foo"])]
+        )
         steps.append(lambda t, m: (t.decode(list(range(190, 215)), skip_special_tokens=False), t.get_vocab_size()))
         steps.append(lambda t, m: [t.id_to_token(i) for i in range(195, 215)])
         steps.append(lambda t, m: t.to_str())

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 import transformers
-from hf_comparison import outcome, plain
-from test_hf_grid import compare, random_call
+from grid_texts import grid_texts
+from hf_comparison import TEXTS, outcome, plain
+from test_hf_grid import Call, compare, random_call
+from tokenizers import AddedToken
 
 import hftok.hf
 
 FOLDER = pathlib.Path(os.environ.get("HFTOK_TEST_DATA", "/nowhere"), "tokenizers")
-NAMES = sorted(path.parent.name for path in FOLDER.glob("*/tokenizer.json"))
+EVERY = int(os.environ.get("HFTOK_GRID_EVERY", "1"))  # 3: each third tokenizer
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/tokenizer.json"))[::EVERY]
 CALLS = int(os.environ.get("HFTOK_GRID_CALLS", "10"))  # of each kind: the long run uses hundreds
 
 pytestmark = [
@@ -49,4 +52,22 @@ def load(name: str) -> tuple[Any, Any]:
 def test_calls(name: str) -> None:
     rng = random.Random(f"real {name}")
     theirs, ours = load(name)
-    compare(theirs, ours, [random_call(rng) for _ in range(CALLS)])
+    pool = [*TEXTS * 10, *grid_texts()]
+    compare(theirs, ours, [random_call(rng, pool) for _ in range(CALLS)])
+    changes: list[Call] = [
+        ("__setattr__", (name, value), {})
+        for name, value in [
+            ("truncation_side", "left"),
+            ("padding_side", "left"),
+            ("model_max_length", 30),
+            ("split_special_tokens", True),
+            ("split_special_tokens", False),
+        ]
+    ]
+    changes.append(("add_tokens", (["<new>", "hello", AddedToken("quick", lstrip=True, single_word=True)],), {}))
+    changes.append(("add_special_tokens", ({"eos_token": "<end>"},), {}))
+    rng.shuffle(changes)
+    calls = [random_call(rng, pool) for _ in range(CALLS // 2)]
+    for change in changes:
+        calls.insert(rng.randrange(len(calls) + 1), change)
+    compare(theirs, ours, calls)
