@@ -34,10 +34,10 @@ RARE = ["\x00", marks.MARK, "é\u0301", "\r\n", " <r> ", "[U]"]
 
 @cache
 def document(rare: str, often: bool) -> str:
-    """Some 150 KB, with something rare near the end, or in many places."""
+    """Some 136 KB, with something rare near the end, or in many places."""
     rng = random.Random(RARE.index(rare))
     words = [" the", " word", " a", "the ", "abab", "b", "  ", " e.", " the", " 中国", "hi ", "\n"]
-    parts = rng.choices(words, k=52_000)
+    parts = rng.choices(words, k=41_000)
     parts[-2_000:-2_000] = [rare]
     if often:
         for _ in range(40):
