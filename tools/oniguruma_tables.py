@@ -121,7 +121,7 @@ def main() -> None:
     several_text = " ".join(chr(cp) + fold for cp, fold in several)
 
     def blob(data: bytes) -> str:
-        return lines(base64.b85encode(zlib.compress(data, 9)).decode("ascii"))
+        return lines(base64.b64encode(zlib.compress(data, 9)).decode("ascii"))
 
     TARGET.write_text(
         f'''"""Oniguruma's properties and case folds in `tokenizers` {__version__}, packed; read by oniguruma_tables.

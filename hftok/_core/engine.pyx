@@ -679,7 +679,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
             if error == 0:
                 error = w.kernels.flush(w)
             if error == 0:
-                error = _exact_document(w, text, size, d, call.exact)
+                error = _exact_document(w, text, size, d, call.exact, u.finishes)
         if error:
             _fail(call, error, d)
             return
@@ -846,8 +846,9 @@ cdef bint _holds_normalized(Worker *w, int64_t used, int *error) noexcept nogil:
     return False
 
 
-cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain) noexcept nogil:
-    """One whole document through the exact path into the worker's output. plain: the model is asked for every pre-token; else
+cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain, bint finishes) noexcept nogil:
+    """One document through the exact path into the worker's output, or a piece of one, which does not end its row unless it
+    finishes it. plain: the model is asked for every pre-token; else
     the cache is, where the pre-tokens can be chunks."""
     cdef Context *c = <Context *>w.context
     cdef ExactState *x = &c.exact
@@ -859,7 +860,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         worker_begin(w, 0)
         error = _push_splits(w, x, 0)
         if error == 0:
-            return worker_end(w, row)
+            return worker_end(w, row) if finishes else 0
         if error > 0:
             return error
     error = (<Pipeline>c.pipeline).tokens(x, -1, False, w.want_spans)
@@ -870,6 +871,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         return error
     if not w.row_begun:
         emit_around(w, w.prefix, w.n_prefix)
+        w.row_begun = 1
     for i in range(x.n_tokens):
         w.ids[w.n_ids] = x.tokens[i].id
         if w.want_spans:
@@ -877,6 +879,8 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         if w.want_words:
             w.words[w.n_ids] = x.tokens[i].word | (DIRECT_WORD if x.tokens[i].value == VALUE_ADDED else 0)
         w.n_ids += 1
+    if not finishes:
+        return 0
     emit_around(w, w.suffix, w.n_suffix)
     w.row_begun = 0
     w.word = 0

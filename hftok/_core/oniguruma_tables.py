@@ -12,39 +12,44 @@ import base64
 import functools
 import zlib
 
+import numpy as np
+
 from hftok._core.oniguruma_data import FOLDS, NAMES, SETS, SEVERAL
 
 Ranges = tuple[tuple[int, int], ...]
 
 
 def _unpack(data: str) -> bytes:
-    return zlib.decompress(base64.b85decode(data))
+    return zlib.decompress(base64.b64decode(data))
 
 
 @functools.cache
-def _sets() -> tuple[Ranges, ...]:
-    data, at, sets = _unpack(SETS), 0, []
+def _numbers() -> tuple[list[int], list[int]]:
+    """The numbers that make up the sets, and where each set begins among them: how many ranges it has, then, for each
+    range, how far it is from the end of the last one and how long it is."""
+    data = np.frombuffer(_unpack(SETS), np.uint8)
+    ends = data < 0x80  # the last byte of a number
+    begins = np.flatnonzero(np.concatenate(([True], ends[:-1])))
+    shift = 7 * (np.arange(len(data)) - begins[np.cumsum(ends) - ends])
+    numbers: list[int] = np.add.reduceat((data & 0x7F).astype(np.int64) << shift, begins).tolist()
+    places, at = [], 0
+    while at < len(numbers):
+        places.append(at)
+        at += 1 + 2 * numbers[at]
+    return numbers, places
 
-    def number() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
 
-    while at < len(data):
-        ranges, start = [], 0
-        for _ in range(number()):
-            first = start + number()
-            last = first + number()
-            ranges.append((first, last))
-            start = last + 1
-        sets.append(tuple(ranges))
-    return tuple(sets)
+@functools.cache
+def _set(index: int) -> Ranges:
+    numbers, places = _numbers()
+    at = places[index]
+    ranges, start = [], 0
+    for i in range(at + 1, at + 1 + 2 * numbers[at], 2):
+        first = start + numbers[i]
+        last = first + numbers[i + 1]
+        ranges.append((first, last))
+        start = last + 1
+    return tuple(ranges)
 
 
 @functools.cache
@@ -62,7 +67,7 @@ def property_ranges(name: str) -> Ranges | None:
     ((48, 57), (65, 70), (97, 102))
     """
     index = _names().get(name)
-    return None if index is None else _sets()[index]
+    return None if index is None else _set(index)
 
 
 @functools.cache
