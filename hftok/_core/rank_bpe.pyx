@@ -565,6 +565,9 @@ cdef class RankEncoder:
         cdef uint8_t *slice
         cdef uint32_t *starts
         cdef uint8_t *bucket
+        cdef uint8_t *table
+        cdef const Value *value
+        cdef uint32_t *out
         cdef uint32_t hash
         cdef int error
         while at < size:
@@ -600,24 +603,38 @@ cdef class RankEncoder:
                         hash = rank_hash(keys[k])
                         buckets[k] = w.cache.table + <size_t>(hash & w.cache.mask) * 64
                         prefetch(buckets[k])
+                if id_room(w, 3 * AHEAD) != 0:
+                    return RANK_NO_MEMORY
+                out = w.ids + w.n_ids
                 for k in range(m):
                     bucket = buckets[k]
                     if i + k == last:
-                        begun = w.n_ids
-                    if bucket != NULL and memcmp(bucket, &keys[k], 16) == 0:
-                        error = emit(w, <const Value *>(bucket + 32))
-                    elif bucket != NULL and memcmp(bucket + 16, &keys[k], 16) == 0:
-                        error = emit(w, <const Value *>(bucket + 48))
-                    else:
-                        # A new piece may move the table.
-                        bucket = w.cache.table
-                        error = self.cached_piece(w, slice + starts[i + k], starts[i + k + 1] - starts[i + k])
-                        if w.cache.table != bucket:
-                            m = k + 1
-                            if error == RANK_OK:
-                                break
+                        begun = out - w.ids
+                    value = NULL
+                    if bucket != NULL:
+                        if memcmp(bucket, &keys[k], 16) == 0:
+                            value = <const Value *>(bucket + 32)
+                        elif memcmp(bucket + 16, &keys[k], 16) == 0:
+                            value = <const Value *>(bucket + 48)
+                    if value != NULL and value.meta & META_COUNT:
+                        # Three tokens at once, of which some count.
+                        out[0] = value.id0
+                        out[1] = value.id1
+                        out[2] = value.id2
+                        out += value.meta & META_COUNT
+                        continue
+                    w.n_ids = out - w.ids
+                    table = w.cache.table
+                    error = self.cached_piece(w, slice + starts[i + k], starts[i + k + 1] - starts[i + k])
                     if error != RANK_OK:
                         return error
+                    if id_room(w, 3 * AHEAD) != 0:
+                        return RANK_NO_MEMORY
+                    out = w.ids + w.n_ids
+                    if w.cache.table != table:
+                        m = k + 1            # the places of the pieces to come have moved
+                        break
+                w.n_ids = out - w.ids
                 i += m
             w.last = w.n_ids - begun
             at = end

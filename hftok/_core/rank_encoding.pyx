@@ -326,6 +326,9 @@ cdef class RankEncoding:
             if entry >= 0 and self.special_names:
                 self._check(text, self.special_names)
             return self.run(text, NULL)
+        if allowed_special is NOTHING and PyTuple_CheckExact(disallowed_special) and not disallowed_special and not (
+                self.encoder.has_empty):
+            return self.run(text, NULL)      # no token is allowed, none is refused: text all of it
         flags = self._allowed(text, allowed_special, disallowed_special)
         return self.run(text, <const uint8_t *>PyBytes_AS_STRING(flags))
 
