@@ -1,14 +1,12 @@
 """Training: from a file to a vocabulary, counting and learning, beside every installed trainer, each in a new process.
 
 What was learnt is compared with the trainers that must agree: `tokenizers` with hftok, rustbpe with hftok.rustbpe.
-`--grid` compares many settings, threads and memory limits instead, and measures nothing.
+`--grid` compares many settings, threads and memory budgets instead, and measures nothing (benchmarks/train_grid.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import itertools
 import json
 import os
 import pathlib
@@ -19,6 +17,7 @@ from typing import Any
 
 from benchmarks.corpora import DATA, default_corpora, excerpts
 from benchmarks.measure import machine, print_table
+from benchmarks.train_grid import run_grid
 from benchmarks.trainers import ORDERS, PATTERNS, PRE_TOKENIZERS, TRAINERS
 
 
@@ -35,12 +34,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--grid", action="store_true", help="compare over pre-tokenizers, normalizers, sizes, threads")
     parser.add_argument("--kept", type=pathlib.Path, default=DATA / "trained.json", help="known answers of the grid")
+    parser.add_argument("--results", type=pathlib.Path, help="file of the grid's done cells: runs with one add up")
     options = parser.parse_args(arguments)
     print(json.dumps(machine()))
     same = True
     with excerpts(options.corpora, options.megabytes) as files:
+        if options.grid:
+            return 0 if run_grid(files, PRE_TOKENIZERS, options.kept, options.results) else 1
         for corpus, file in files.items():
-            same &= _grid(corpus, file, options) if options.grid else _corpus(corpus, file, options)
+            same &= _corpus(corpus, file, options)
     return 0 if same else 1
 
 
@@ -122,41 +124,3 @@ def _corpus(corpus: str, file: str, options: argparse.Namespace) -> bool:
     header = ["", "seconds", "CPU s", "peak MB", "of hftok's time", "of its memory", "learnt"]
     print_table(title, header, rows, options.json)
     return same
-
-
-# ---- the grid --------------------------------------------------------------------------------------------------------
-
-NORMALIZERS = (None, "nfkc-lowercase")
-SIZES = (8_000, 32_000, 100_000)
-THREADS = (1, 2, 7)
-MEMORY = (None, 1 << 20, 1 << 26)
-
-
-def _grid(corpus: str, file: str, options: argparse.Namespace) -> bool:
-    """Every setting against the reference, which is run once for each and then known by the corpus's hash."""
-    kept: dict[str, str] = json.loads(options.kept.read_text()) if options.kept.is_file() else {}
-    with open(file, "rb") as stream:
-        text = hashlib.file_digest(stream, "sha256").hexdigest()
-    failed = number = 0
-    for pre_tokenizer, normalizer, vocab_size in itertools.product(PRE_TOKENIZERS, NORMALIZERS, SIZES):
-        settings = {
-            "file": file,
-            "model": "bpe",
-            "pre_tokenizer": pre_tokenizer,
-            "normalizer": normalizer,
-            "vocab_size": vocab_size,
-        }
-        key = "-".join([text, pre_tokenizer, str(normalizer), str(vocab_size)])
-        if key not in kept:
-            kept[key] = _train({**settings, "trainer": "tokenizers", "threads": os.cpu_count() or 1})["learnt"]
-            if options.kept.parent.is_dir() and os.access(options.kept.parent, os.W_OK):
-                options.kept.write_text(json.dumps(kept, indent=1))
-        for threads, memory in itertools.product(THREADS, MEMORY):
-            number += 1
-            found = _train({**settings, "trainer": "hftok", "threads": threads, "memory_limit": memory})
-            if found["learnt"] != kept[key]:
-                failed += 1
-                setting = f"{corpus}, {pre_tokenizer}, {normalizer}, {vocab_size}"
-                print(f"{setting}: differs with {threads} threads, memory {memory}")
-    print(f"{corpus}: {number - failed} of {number} trainings equal to the reference's")
-    return failed == 0

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ORDERS", "PATTERNS", "PRE_TOKENIZERS", "TRAINERS"]
+__all__ = ["ORDERS", "PATTERNS", "PRE_TOKENIZERS", "TRAINERS", "Clock", "train_tokenizer"]
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 GPT4 = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -66,7 +66,7 @@ def _pre_tokenizer(package: Any, name: str) -> Any:
     return plain[name]() if name in plain else None
 
 
-def _tokenizers(package: Any, settings: dict[str, Any], clock: Clock, **options: Any) -> str:
+def train_tokenizer(package: Any, settings: dict[str, Any], clock: Clock, **options: Any) -> str:
     """hftok and tokenizers: the same program."""
     models, trainers = package.models, package.trainers
     unknown = {"unk_token": "[UNK]"}
@@ -112,13 +112,15 @@ def _tokenizers(package: Any, settings: dict[str, Any], clock: Clock, **options:
 def _hftok(settings: dict[str, Any], clock: Clock) -> str:
     import hftok
 
-    return _tokenizers(hftok, settings, clock, threads=settings["threads"], memory_limit=settings.get("memory_limit"))
+    return train_tokenizer(
+        hftok, settings, clock, threads=settings["threads"], memory_limit=settings.get("memory_limit")
+    )
 
 
 def _reference(settings: dict[str, Any], clock: Clock) -> str:
     import tokenizers
 
-    return _tokenizers(tokenizers, settings, clock)
+    return train_tokenizer(tokenizers, settings, clock)
 
 
 def _bytes_in_order(module: Any, settings: dict[str, Any], clock: Clock) -> str:

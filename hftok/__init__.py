@@ -8,6 +8,7 @@ from hftok import decoders, implementations, models, normalizers, pre_tokenizers
 from hftok._core.engine import set_cache_bytes
 from hftok._core.pretokenized import NormalizedString, PreTokenizedString
 from hftok.added_tokens import AddedToken
+from hftok.aliases import answer_to_other_names as _answer_to_other_names
 from hftok.encoding import Encoding, RaggedIds
 from hftok.errors import UnsupportedTokenizerError
 from hftok.implementations import (
@@ -38,6 +39,8 @@ from hftok.tokenizer import Tokenizer
 from hftok.word_counts import WordCounts
 
 __version__ = "0.1.0"
+
+_answer_to_other_names(__name__)
 
 __all__ = [
     "AddedToken",

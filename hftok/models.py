@@ -486,7 +486,8 @@ class Unigram(Model):
             return stored
         cached: Vocab = fields["_ids"]
         if not cached:
-            cached.update((piece[0], id_) for id_, piece in enumerate(fields["pieces"]))
+            pieces = fields["pieces"]
+            cached.update(zip([piece[0] for piece in pieces], range(len(pieces)), strict=True))
         return cached
 
     @classmethod

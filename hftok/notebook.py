@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import pathlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hftok._core.encoding import show_as_html
@@ -27,7 +29,8 @@ class Tokens:
 
     Attributes:
         tokens: list of str. ids: list of int. offsets: list of (start, end) in characters of the text.
-        special: list of bool, True where a post-processor or padding has put the token there.
+        special: list of bool, True where a post-processor or padding has put the token there, and (not for an
+            Encoding alone, which does not know it) where the text holds a special token of the tokenizer.
         name: what the tokenizer is called.
     """
 
@@ -70,14 +73,19 @@ class Tokens:
 
         return Style(colour).tokens(self)
 
+    def _count(self) -> str:
+        return "1 token" if len(self) == 1 else f"{len(self):,} tokens"
+
     def _list(self) -> str:
         rows = []
-        for token, id_, (start, end), special in list(
-            zip(self.tokens, self.ids, self.offsets, self.special, strict=True)
-        )[:SHOWN]:
-            what = f"{token}: id {id_}, " + ("special" if special else f"characters {start} to {end}")
+        columns = zip(self.tokens, self.ids, self.offsets, self.special, strict=True)
+        for token, id_, (start, end), special in itertools.islice(columns, SHOWN):
+            where = "" if special and start == end else f"characters {start} to {end}"
+            # The token comes last: one that is written from right to left would turn the others around.
+            what = ", ".join(filter(None, (f"id {id_}", "special" if special else "", where))) + f": {token}"
             kind = ' class="special"' if special else ""
-            rows.append(f'<li{kind} title="{_escaped(what)}">{_escaped(token)}<small>{id_}</small></li>')
+            span = f' data-span="{start}:{end}"' if where else ""
+            rows.append(f'<li{kind}{span} title="{_escaped(what)}">{_visible(token)}<small>{id_}</small></li>')
         more = f"<p>and {len(self) - SHOWN:,} more</p>" if len(self) > SHOWN else ""
         return f"<ol>{''.join(rows)}</ol>{more}"
 
@@ -103,14 +111,15 @@ class Comparison:
         from hftok.cli.terminal import Style
 
         style = Style(colour)
-        return "\n".join(f"{style.bold(row.name)}: {len(row)} tokens\n{style.tokens(row)}" for row in self.rows)
+        return "\n".join(f"{style.bold(row.name)}: {row._count()}\n{style.tokens(row)}" for row in self.rows)
 
     def _repr_html_(self) -> str:
-        return _page("".join(f"<h4>{_escaped(row.name)}: {len(row):,} tokens</h4>{row._list()}" for row in self.rows))
+        return _page("".join(f"<h4>{_escaped(row.name)}: {row._count()}</h4>{row._list()}" for row in self.rows))
 
 
 def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tokens:
-    """The tokens of `text`, to look at in a notebook (boxes; id and offsets on hover) or printed in a terminal.
+    """The tokens of `text`, to look at in a notebook (boxes with ids; offsets on hover, or when focused or clicked) or
+    printed in a terminal.
 
     Args:
         text: what to encode.
@@ -118,7 +127,7 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
         add_special_tokens: as for the tokenizer's own encode; tiktoken's never adds any.
 
     Raises:
-        TypeError: `tokenizer` is none of these.
+        TypeError: `tokenizer` is none of these, or one of transformers that is written in Python and has no offsets.
 
     >>> import hftok
     >>> tokenizer = hftok.Tokenizer(hftok.models.WordLevel({"hi": 0, "!": 1, "?": 2}, unk_token="?"))
@@ -136,8 +145,8 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
             verbose=False,
         )
         ids, offsets = batch["input_ids"], batch["offset_mapping"]
-        special = [bool(flag) for flag in batch["special_tokens_mask"]]
-        return Tokens(tokenizer.convert_ids_to_tokens(ids), ids, offsets, special, name)
+        tokens, flags = tokenizer.convert_ids_to_tokens(ids), [bool(flag) for flag in batch["special_tokens_mask"]]
+        return _marked(Tokens(tokens, ids, offsets, flags, name), text, tokenizer.added_tokens_decoder)
     if hasattr(tokenizer, "decode_with_offsets"):  # of tiktoken
         ids = tokenizer.encode(text, disallowed_special=())
         pieces = [piece.decode("utf-8", "backslashreplace") for piece in tokenizer.decode_tokens_bytes(ids)]
@@ -145,7 +154,11 @@ def visualize(text: str, tokenizer: Any, add_special_tokens: bool = True) -> Tok
         return Tokens(pieces, ids, _spans(text, starts), [False] * len(ids), name)
     if not hasattr(tokenizer, "encode"):
         raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer: it has no encode()")
-    return _of_encoding(tokenizer.encode(text, add_special_tokens=add_special_tokens), name)
+    encoding = tokenizer.encode(text, add_special_tokens=add_special_tokens)
+    if not hasattr(encoding, "offsets"):
+        raise TypeError(f"a {type(tokenizer).__name__} is no tokenizer that can be shown: it gives ids without offsets")
+    whole = getattr(tokenizer, "_tokenizer", tokenizer)  # that of a ready-made one (tokenizers.implementations)
+    return _marked(_of_encoding(encoding, name), text, whole.get_added_tokens_decoder())
 
 
 def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = None) -> Comparison:
@@ -163,7 +176,7 @@ def compare(text: str, tokenizers: Sequence[Any], names: Sequence[str] | None = 
     >>> words = hftok.Tokenizer(hftok.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     >>> letters = hftok.Tokenizer(hftok.models.BPE({"a": 0, "b": 1}, []))
     >>> print(compare("ab", [words, letters], ["words", "letters"]).as_text(colour=False))
-    words: 1 tokens
+    words: 1 token
       ?[0:2]
     letters: 2 tokens
       a[0:1] b[1:2]
@@ -186,18 +199,33 @@ def _of_encoding(encoding: Any, name: str = "") -> Tokens:
     return Tokens(encoding.tokens, encoding.ids, encoding.offsets, special, name)
 
 
+def _marked(tokens: Tokens, text: str, added: Mapping[int, Any]) -> Tokens:
+    """With the special tokens that stand in the text; one for what is unknown stands nowhere in it."""
+    for i, (id_, (start, end)) in enumerate(zip(tokens.ids, tokens.offsets, strict=True)):
+        if id_ in added and added[id_].special and added[id_].content in text[start:end]:
+            tokens.special[i] = True
+    return tokens
+
+
 @functools.cache
 def _styles() -> str:
     return (pathlib.Path(__file__).parent / "data" / "tokens.css").read_text(encoding="utf-8")
 
 
-def _page(content: str) -> str:
-    return f'<style>{_styles()}</style><div class="hftok-tokens" tabindex="0">{content}</div>'
+def _page(content: str, label: str = "tokens") -> str:
+    # The focus is for those who have no mouse: to scroll, and to see the offsets.
+    box = f'<div class="hftok-tokens" role="group" aria-label="{label}" tabindex="0">{content}</div>'
+    return f"<style>{_styles()}</style>{box}"
 
 
 def _escaped(text: str) -> str:
     """Text for HTML; control characters, and blanks that cannot be told from nothing, as escapes."""
     return html.escape("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
+
+def _visible(token: str) -> str:
+    """A token for HTML; spaces are marked, so that they are seen."""
+    return re.sub(" +", r"<i>\g<0></i>", _escaped(token))
 
 
 def tokenizer_html(tokenizer: Any) -> str:
@@ -217,7 +245,7 @@ def tokenizer_html(tokenizer: Any) -> str:
     rows["vocabulary"] = f"{tokenizer.get_vocab_size():,} tokens"
     rows["added tokens"] = f"{len(added):,}" + (f": {some}" if some else "") + (", ..." if len(added) > 20 else "")
     cells = "".join(f"<tr><th>{name}</th><td>{_escaped(value)}</td></tr>" for name, value in rows.items())
-    return _page(f"<h4>Tokenizer</h4><table>{cells}</table>")
+    return _page(f"<h4>Tokenizer</h4><table>{cells}</table>", "tokenizer")
 
 
 def _short(text: str) -> str:

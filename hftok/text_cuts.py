@@ -58,6 +58,11 @@ _NFC_INERT = (
 _MARK = "\u2581"
 
 
+def _is_blank(character: str) -> bool:
+    """White_Space, which is what the reference asks for; Python calls four control characters so that are not."""
+    return character.isspace() and not "\x1c" <= character <= "\x1f"
+
+
 class _Unknown(Exception):
     """Nothing is known about cuts of this pipeline."""
 
@@ -173,7 +178,7 @@ class TextCuts:
             return False
         if self.skip and y in self._follows:
             return False  # the blank that is left out would be one of theirs
-        if self._reaching and x.isspace():
+        if self._reaching and _is_blank(x):
             return False
         lefts, rights = {x}, {y}
         for kind, form in self._steps:
@@ -215,7 +220,7 @@ class TextCuts:
     def _split(self, x: str, y: str) -> bool:
         """Whether x and y, as the normalizer leaves them, always end up in different pieces."""
         for kind, form in self._stages:
-            blank = y.isspace()
+            blank = _is_blank(y)
             if kind == "Split":
                 neighbours, bounds = form
                 if bounds and neighbours.boundary(x, y):
@@ -235,8 +240,8 @@ class TextCuts:
                 if y != mark:
                     return False
             elif kind in ("WhitespaceSplit", "BertPreTokenizer", "Whitespace"):
-                return blank and not x.isspace()
-            elif not blank or x.isspace():  # Digits, Punctuation: what is split off is no blank
+                return blank and not _is_blank(x)
+            elif not blank or _is_blank(x):  # Digits, Punctuation: what is split off is no blank
                 return False
         return self._never_merged(x, y)
 

@@ -111,6 +111,7 @@ class Tokenizer:
     _padding: PaddingParams | None
     _special_as_text: bool
     _full_overflow: bool
+    _added_vocabulary = AddedVocabulary
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = super().__new__(cls)
@@ -148,13 +149,16 @@ class Tokenizer:
         self._padding = parts.padding
         self._special_as_text = False
         self._full_overflow = False
-        self._added = AddedVocabulary()
+        self._added = self._added_vocabulary()
         if parts.added is not None:
             self._added = parts.added
         elif parts.added_tokens:
             # Ids come from the model or are given anew in the file's order, as the reference does; not from the file.
             self._added, _ = self._with_tokens([token for _, token in parts.added_tokens])
-        self._origin = None if parts.origin is None else (parts.origin, self._added)
+        # A file that gives a token twice is not kept: what it says is more than the tokens that come of it.
+        self._origin = None
+        if parts.origin is not None and len(parts.added_tokens) == len(self._added.tokens):
+            self._origin = parts.origin, self._added
 
     def _owned(self, component: Any) -> Any:
         """A handle of a component that tells this tokenizer when it changes."""

@@ -34,8 +34,7 @@ cdef class AddedMatcher:
     cdef _flatten(self, dump)
     cdef readonly bint takes_blanks          # lstrip or rstrip anywhere
     cdef readonly bint holds_blanks          # white space inside a pattern
-    cdef readonly bint joins_words           # a letter or digit, a space and a letter inside a pattern
-    cdef readonly bint ends_in_words         # a pattern that begins or ends with a letter or digit
+    cdef readonly bint meets_cut             # some token makes it unsafe to cut a text before a space between words
     cdef Block block                         # keeps the memory of arrays that are borrowed
     cdef str prefix                          # of their names there
     cdef bint borrowed

@@ -9,8 +9,7 @@ Pattern: TypeAlias = tuple[str, int, bool, bool, bool, bool]
 
 class AddedMatcher:
     size: int
-    joins_words: bool
-    ends_in_words: bool
+    meets_cut: bool
     @property
     def patterns(self) -> list[bytes]: ...
     takes_blanks: bool

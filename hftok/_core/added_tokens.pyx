@@ -103,6 +103,16 @@ cdef int _fill(TokenRule *rule, tuple token) except -1:
     return 0
 
 
+def _meets_cut(str text, bint single_word, bint takes_blanks):
+    """Whether a token may lie across the place before a space between a letter or digit and a letter, take that space along, or
+    begin there and look at what is before it."""
+    return (
+        re.search("[A-Za-z0-9] ([A-Za-z]|\\Z)", text) is not None
+        or (takes_blanks and text != "" and (text[0].isalnum() or text[len(text) - 1].isalnum()))
+        or (single_word and text[:1] == " ")
+    )
+
+
 cdef class AddedMatcher:
     """The added tokens of one pass (raw or normalized).
 
@@ -123,8 +133,7 @@ cdef class AddedMatcher:
         self._patterns = list(by_pattern)
         self.takes_blanks = any(token[3] or token[4] for token in by_pattern.values())
         self.holds_blanks = any(any(c.isspace() for c in token[0]) for token in by_pattern.values())
-        self.joins_words = any(re.search("[A-Za-z0-9] [A-Za-z]", token[0]) for token in by_pattern.values())
-        self.ends_in_words = any(token[0][:1].isalnum() or token[0][-1:].isalnum() for token in by_pattern.values())
+        self.meets_cut = any(_meets_cut(token[0], bool(token[2]), self.takes_blanks) for token in by_pattern.values())
         self.m.n_rules = self.size
         self.m.rules = <TokenRule *>calloc(<size_t>self.size + 1, sizeof(TokenRule))
         if self.m.rules == NULL or trie_init(&self.m.trie, 16 * self.size + 16) != 0:
@@ -200,7 +209,7 @@ cdef class AddedMatcher:
         cdef const ByteTrie *t = &self.m.trie
         numbers = array("Q", [
             self.size, t.mask, t.n_edges, t.n_nodes, self.m.matches_empty, self.m.begins_blank, self.takes_blanks,
-            self.holds_blanks, self.joins_words, self.ends_in_words])
+            self.holds_blanks, self.meets_cut])
         return {
             prefix + ".numbers": numbers.tobytes(),
             prefix + ".text": b"".join(self.patterns),
@@ -218,7 +227,7 @@ cdef class AddedMatcher:
         """The matcher over the arrays of a block. StoredError where they are damaged."""
         cdef AddedMatcher self = AddedMatcher.__new__(AddedMatcher)
         cdef ByteTrie *t = &self.m.trie
-        cdef const uint64_t *numbers = <const uint64_t *>block.exactly(prefix + ".numbers", 8, 10)
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly(prefix + ".numbers", 8, 9)
         cdef int64_t i, free_slots = 0, size = 0, at = 0
         cdef const int64_t *ends
         cdef const uint8_t *text
@@ -235,8 +244,7 @@ cdef class AddedMatcher:
         self.m.begins_blank = numbers[5] == 1
         self.takes_blanks = numbers[6] == 1
         self.holds_blanks = numbers[7] == 1
-        self.joins_words = numbers[8] == 1
-        self.ends_in_words = numbers[9] == 1
+        self.meets_cut = numbers[8] == 1
         demand(t.mask & (t.mask + 1) == 0)
         t.edges = <Edge *>block.exactly(prefix + ".edges", sizeof(Edge), <int64_t>t.mask + 1)
         t.values = <uint32_t *>block.exactly(prefix + ".values", sizeof(uint32_t), t.n_nodes)

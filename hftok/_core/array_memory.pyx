@@ -1,6 +1,6 @@
 """Memory of big result arrays, used again.
 
-What it does: makes int64 arrays that own their memory as any array does. Once such an array is gone, its memory is kept for
+What it does: makes arrays that own their memory as any array does, and buffers that may become such arrays. Once one is gone, its memory is kept for
 the next one, up to KEPT_BYTES in KEPT_BLOCKS blocks a process. A batch in a training loop has arrays of some MB: memory
 fresh from the operating system costs a page fault every 4 KiB, which is many times what writing the values costs.
 How: NumPy asks the handler that is set while an array is made for its memory (PyDataMem_Handler), and gives it back there.
@@ -8,9 +8,9 @@ Blocks are given out again for a need of at least half of their size.
 Left to others: what is written. Values are not set here.
 """
 cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 cnp.import_array()
@@ -72,7 +72,7 @@ cdef void _drop(int which) noexcept nogil:
 cdef void _give_back(Block *block) noexcept nogil:
     global _n, _bytes
     cdef Block *oldest
-    if block.capacity > KEPT_BYTES // 2 or not _enter():
+    if block.capacity > KEPT_BYTES or not _enter():
         free(block)
         return
     while _n == KEPT_BLOCKS or _bytes + block.capacity > KEPT_BYTES:
@@ -140,16 +140,60 @@ _handler.allocator.free = <void (*)(void *, void *, size_t) noexcept nogil>_free
 cdef object _capsule = PyCapsule_New(&_handler, b"mem_handler", NULL)
 
 
+cdef void *kept_malloc(size_t size) noexcept nogil:
+    return _malloc(NULL, size)
+
+
+cdef void *kept_realloc(void *data, size_t size) noexcept nogil:
+    cdef Block *block
+    if data == NULL:
+        return _malloc(NULL, size)
+    block = <Block *>(<char *>data - HEADER)
+    if size <= <size_t>block.capacity:
+        return data
+    if size > <size_t>(1 << 62):
+        return NULL
+    block = <Block *>realloc(block, HEADER + size)       # where the system can, pages move and bytes stay
+    if block == NULL:
+        return NULL
+    block.capacity = <int64_t>size
+    return <char *>block + HEADER
+
+
+cdef void kept_free(void *data) noexcept nogil:
+    _free(NULL, data, 0)
+
+
+cdef void _free_adopted(object capsule) noexcept:
+    kept_free(PyCapsule_GetPointer(capsule, NULL))
+
+
+cdef object adopt(void *data, cnp.npy_intp *shape, int dimensions, int kind):
+    cdef object base
+    try:
+        base = PyCapsule_New(data, NULL, _free_adopted)
+    except BaseException:
+        kept_free(data)
+        raise
+    array = cnp.PyArray_SimpleNewFromData(dimensions, shape, kind, data)
+    cnp.set_array_base(<cnp.ndarray>array, base)
+    return array
+
+
 cdef object new_int64(int dimensions, cnp.npy_intp *shape):
+    return new_array(dimensions, shape, cnp.NPY_INT64, 8)
+
+
+cdef object new_array(int dimensions, cnp.npy_intp *shape, int kind, int item_size):
     cdef int i
-    cdef double size = 8
+    cdef double size = item_size
     for i in range(dimensions):
         size *= shape[i]
     if size < FROM_BYTES:
-        return cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
+        return cnp.PyArray_EMPTY(dimensions, shape, kind, 0)
     before = cnp.PyDataMem_SetHandler(_capsule)
     try:
-        return cnp.PyArray_EMPTY(dimensions, shape, cnp.NPY_INT64, 0)
+        return cnp.PyArray_EMPTY(dimensions, shape, kind, 0)
     finally:
         cnp.PyDataMem_SetHandler(before)
 

@@ -11,9 +11,10 @@ ctypedef uint32_t (*hash_long_fn)(const uint8_t *key48) noexcept nogil
 
 cdef enum:
     LONG_KEY = 48            # longest pre-token that is cached with its text as the key, bytes
-    LONGEST_TEXT = 512       # longest pre-token that is cached
+    LONGEST_TEXT = 4096      # longest pre-token that is cached
     INLINE_IDS = 3
-    MAX_SPILLED = 60         # longest answer that is cached, tokens
+    MAX_SPILLED = 252        # longest answer that is cached, tokens
+    BLOCK_CLASSES = 192      # sizes of the arena's blocks: enough for MAX_SPILLED tokens and LONGEST_TEXT bytes
     # meta word of a value: count in the low bits, 0 = spilled
     META_COUNT = 15
     META_WHOLE = 16          # the tokens stand for the whole chunk (one unknown token)
@@ -29,6 +30,7 @@ cdef struct Value:           # 16 bytes
 cdef struct ChunkCache:
     uint8_t *table           # buckets of 64 bytes: two keys, two values; an empty slot has the key 0
     uint32_t mask            # number of buckets - 1
+    int64_t reserved         # bytes of addresses that the table has to grow into, 0 = none
     int64_t count
     uint8_t *long_table      # lines of 64 bytes: a key of 48, a value
     uint32_t long_mask
@@ -36,7 +38,7 @@ cdef struct ChunkCache:
     uint32_t *arena          # spilled answers: n ids, then n pairs of uint16 (first byte, last byte)
     int64_t arena_used
     int64_t arena_capacity
-    uint32_t free_blocks[32] # heads of the free lists by size class (8 words each), 0 = none
+    uint32_t free_blocks[BLOCK_CLASSES] # heads of the free lists by size class (8 words each), 0 = none
     uint64_t *door           # first sightings, a bit each, once the tables cannot grow
     int64_t door_count
     int64_t budget           # bytes that the tables and the arena may take together
@@ -50,7 +52,7 @@ cdef int64_t cache_bytes(const ChunkCache *c) noexcept nogil
 cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
-cdef const Value *cache_find(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
+cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil
 # Room for a spilled answer of n tokens and so many words of text, or 0 where there is none.

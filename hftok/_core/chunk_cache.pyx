@@ -2,7 +2,7 @@
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
 home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
-Of those up to 512 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
+Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
 made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
@@ -19,6 +19,8 @@ cdef extern from "memory.h" nogil:
     void *ht_aligned(size_t size)
     void ht_aligned_free(void *p)
     void ht_huge(void *p, size_t size)
+    void *ht_reserve(size_t size)
+    void ht_unreserve(void *p, size_t size)
 
 import os
 
@@ -26,6 +28,7 @@ cdef uint64_t SECRET = int.from_bytes(os.urandom(8), "little")
 
 cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
+    RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
     FIRST_LONG = 64              # 4 KiB
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
@@ -56,7 +59,7 @@ cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_lo
 
 
 cdef void cache_free(ChunkCache *c) noexcept nogil:
-    ht_aligned_free(c.table)
+    _drop_table(c)
     ht_aligned_free(c.long_table)
     free(c.arena)
     free(c.door)
@@ -87,7 +90,7 @@ cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil:
     table = _table(buckets)
     if table == NULL:
         return -1
-    ht_aligned_free(c.table)
+    _drop_table(c)
     c.table = table
     c.mask = <uint32_t>(buckets - 1)
     return 0
@@ -104,7 +107,7 @@ cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil:
         return -1
     ht_huge(t, <size_t>size)
     memcpy(t, prototype.table, <size_t>size)
-    ht_aligned_free(c.table)
+    _drop_table(c)
     c.table = t
     c.mask = prototype.mask
     c.count = prototype.count
@@ -149,17 +152,16 @@ cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t ha
     return cache_find_long(c, long_key, c.hash_long(long_key))
 
 
-cdef const Value *cache_find(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key in a cache that others read too, which therefore stays as it is, or NULL."""
+cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The value of a key, wherever it is, or NULL."""
     cdef const uint8_t *b = c.table + <size_t>(hash & c.mask) * 64
-    cdef int k
-    for k in range(2):
-        if memcmp(b, key, 16) == 0:
-            return <const Value *>(b + 32)
-        if memcmp(b + 16, key, 16) == 0:
-            return <const Value *>(b + 48)
-        b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
-    return cache_find_aside(c, key, hash)
+    cdef const Value *v
+    if memcmp(b, key, 16) == 0:
+        return <const Value *>(b + 32)
+    if memcmp(b + 16, key, 16) == 0:
+        return <const Value *>(b + 48)
+    v = cache_find_overflow(c, key, hash)
+    return v if v != NULL else cache_find_aside(c, key, hash)
 
 
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
@@ -200,7 +202,7 @@ cdef uint32_t cache_spill(ChunkCache *c, int64_t n, int64_t text_words) noexcept
     cdef uint32_t at
     cdef int64_t capacity
     cdef uint32_t *arena
-    if n > MAX_SPILLED or cls >= 32:
+    if n > MAX_SPILLED or cls >= BLOCK_CLASSES:
         return 0
     at = c.free_blocks[cls]
     if at != 0:
@@ -267,30 +269,52 @@ cdef inline bint _place(uint8_t *table, uint32_t mask, const ht_key *key, uint32
 
 
 cdef bint _grow(ChunkCache *c) noexcept nogil:
-    cdef int64_t old = <int64_t>c.mask + 1
+    """Twice the buckets. A bucket's number is the end of its keys' hash, so a key stays in its bucket or goes to the one as far
+    behind as the table was long, which is empty, into the same slot."""
+    cdef int64_t old = <int64_t>c.mask + 1, i, slot
+    cdef int64_t size = old * 64, most
     cdef uint8_t *table
     cdef uint8_t *b
-    cdef int64_t i, slot, count = 0
     cdef ht_key key
-    if old * 128 > c.budget // 2 or cache_bytes(c) + old * 64 > c.budget or old >= <int64_t>1 << 30:
+    if old * 128 > c.budget // 2 or cache_bytes(c) + size > c.budget or old >= <int64_t>1 << 30:
         return False
-    table = _table(old * 2)
-    if table == NULL:
-        return False
+    if 2 * size > c.reserved:
+        table = NULL
+        most = 0
+        if 2 * size >= RESERVE_FROM:
+            # From here on in place: fresh memory is dear, and copies are made of it.
+            most = 2 * size
+            while most * 2 <= c.budget // 2:
+                most *= 2
+            table = <uint8_t *>ht_reserve(<size_t>most)
+        if table == NULL:
+            most = 0
+            table = _table(old * 2)
+            if table == NULL:
+                return False
+        memcpy(table, c.table, <size_t>size)
+        _drop_table(c)
+        c.table = table
+        c.reserved = most
     for i in range(old):
         b = c.table + i * 64
         for slot in range(2):
             if not _empty(b + slot * 16):
                 memcpy(&key, b + slot * 16, 16)
-                if _place(table, <uint32_t>(old * 2 - 1), &key, c.hash_key(key), <Value *>(b + 32 + slot * 16)):
-                    count += 1
-                else:
-                    _release(c, <Value *>(b + 32 + slot * 16))
-    ht_aligned_free(c.table)
-    c.table = table
+                if c.hash_key(key) & old:
+                    memcpy(b + size + slot * 16, b + slot * 16, 16)
+                    memcpy(b + size + 32 + slot * 16, b + 32 + slot * 16, 16)
+                    memset(b + slot * 16, 0, 16)
     c.mask = <uint32_t>(old * 2 - 1)
-    c.count = count
     return True
+
+
+cdef void _drop_table(ChunkCache *c) noexcept nogil:
+    if c.reserved:
+        ht_unreserve(c.table, <size_t>c.reserved)
+    else:
+        ht_aligned_free(c.table)
+    c.reserved = 0
 
 
 cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil:

@@ -253,15 +253,19 @@ cdef class Batch(EncodingSource):
         cdef int64_t *words = NULL
         memset(&a, 0, sizeof(a))
         memset(&b, 0, sizeof(b))
-        out = [None] * e.n
-        spans = <uint64_t *>calloc(<size_t>(e.n + 1), 16)
-        words = <int64_t *>malloc(<size_t>(e.n + 1) * 8)
         try:
-            if spans == NULL or words == NULL:
-                raise MemoryError("no memory for an Encoding")
             strings_a = _full(self.engine, self.inputs.texts, r.a, r.n_a, self.inputs.pretokenized, -1, False, &a)
             if r.n_b >= 0:
                 strings_b = _full(self.engine, self.inputs.texts, r.a + r.n_a, r.n_b, self.inputs.pretokenized, -1, False, &b)
+            # Other threads ran meanwhile. What one of them has filled in is in use, and the Encoding may be longer by now.
+            missing &= e.lazy
+            if not missing:
+                return 0
+            out = [None] * e.n
+            spans = <uint64_t *>calloc(<size_t>(e.n + 1), 16)
+            words = <int64_t *>malloc(<size_t>(e.n + 1) * 8)
+            if spans == NULL or words == NULL:
+                raise MemoryError("no memory for an Encoding")
             pads = e.n - _row_length(plan, a.n, b.n)
             if self.padding is not None and self.padding[1] == "left":
                 at = pads

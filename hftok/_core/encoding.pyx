@@ -253,17 +253,20 @@ cdef class Encoding:
 
     cdef int materialize(self, int needed) except -1:
         cdef int missing = self.lazy & needed
+        cdef object source
         if not missing:
             if self.token_list is None and not self.lazy & LAZY_TOKENS:
                 self.token_list = []        # an empty Encoding made from Python
             return 0
-        if isinstance(self.source, EncodingSource):
-            (<EncodingSource>self.source).fill(self, missing)
+        # A reference of our own: a thread that reads the same Encoding may be done before, and drop the source.
+        source = self.source
+        if isinstance(source, EncodingSource):
+            (<EncodingSource>source).fill(self, missing)
         else:
-            self.source.materialize(self)
+            source.materialize(self)
         if self.lazy & needed:
             raise RuntimeError(
-                f"{type(self.source).__name__}.materialize() left the tokens or the offsets of an Encoding unset: it must "
+                f"{type(source).__name__}.materialize() left the tokens or the offsets of an Encoding unset: it must "
                 "call _fill")
         if not self.lazy:
             self.source = None

@@ -8,7 +8,8 @@ from hftok._core.exact cimport ExactState, Pipeline
 from hftok._core.metaspace_chunks cimport Bytes, MarkedWords
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.raw_rules cimport RawScanner
-from hftok._core.worker cimport Kernels, Worker
+from hftok._core.seeds cimport SeedTable
+from hftok._core.worker cimport Kernels, WordMerges, Worker
 
 cdef enum:
     # What a chunk's text is to the model.
@@ -20,13 +21,13 @@ cdef enum:
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
     void *pipeline           # borrowed, as is all of this: the box keeps the engine alive
-    const ChunkCache *seeds  # chunks that are one token, read by all workers, or NULL
-    int seeds_complete       # no other chunk of at most 16 bytes is one token by being in the vocabulary
+    const SeedTable *seeds   # chunks that are one token, read by all workers, or NULL. With ignore_merges: all such chunks
     Bytes check_bytes        # bytes that begin a token of `check`
     const void *check        # Matcher of the normalized added tokens without their separators, or NULL
     int keeps_nul
     int kind                 # CHUNK_*
     int all_stable           # bit of uc_stable that a text's characters must have for the scanner to take it
+    int ends_show            # what the exact path makes of a piece of a document depends on where the document begins and ends
     int n_lacking            # so many bytes have no token: a text with one of them goes to the exact path
     uint32_t *ids            # CHUNK_BYTES: the tokens of one chunk
     int64_t *starts
@@ -46,9 +47,11 @@ cdef class WorkerBox:
     cdef Context context
     cdef Engine engine
     cdef Model model         # the engine's, whose scratch the context holds
+    cdef WordMerges merges
     cdef int64_t budget
     cdef int64_t generation
     cdef bint seeded
+    cdef void use_seeds(self)
     cdef int prepare(self, int64_t budget) except -1
 
 cdef class Affix:
@@ -71,6 +74,7 @@ cdef struct Call:
     int exact                # neither scanner nor cache: every pre-token goes through the model (for tests)
     int scanned              # documents go through the scanner
     int whole                # do not cut documents
+    int again                # a piece of a cut document cannot be encoded by itself after all: once more, with whole documents
     int error                # the first one (any thread)
     int64_t error_doc
 
@@ -85,8 +89,11 @@ cdef class Engine:
     cdef int64_t generation
     cdef ChunkCache prototype
     cdef bint has_prototype
-    cdef bint looked_through                 # for the prototype of raw chunks
-    cdef int seeded                          # what came of it (seeds.seed_cache)
+    cdef SeedTable seeds                     # the same for raw chunks, if `seeded`
+    cdef bint seeded
+    cdef bint looked_through                 # ... which has been decided
+    cdef bint cuts_decided                   # so has it been whether raw chunks may be cut
+    cdef double density                      # tokens that a byte of text is likely to give
     cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings
     cdef list strings(self)
@@ -99,8 +106,10 @@ cdef class Engine:
     cdef object _choose(self, normalizer_spec, pre_tokenizer_spec, fast)
     cdef object _choose_raw(self, normalizer_spec, pre_tokenizer_spec)
     cdef int _make_prototype(self) except -1
-    cdef int _seed_raw(self, int64_t size) except -1
+    cdef int _seed_raw(self, Documents documents) except -1
     cdef WorkerBox checkout(self, int threads)
+    cdef void set_up(self, WorkerBox box, const Call *call, int64_t expected)
+    cdef void work(self, Call *call, int64_t units, int threads, bint hold)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
     # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.

@@ -18,7 +18,7 @@ from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
-    cache_find, cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
+    cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
     cache_reserve, cache_spill, cache_text_key, ht_key,
 )
 from hftok._core.documents cimport (
@@ -27,15 +27,16 @@ from hftok._core.documents cimport (
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
+from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
-from hftok._core.seeds cimport seed_cache
+from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
-    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
+    ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
     Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_drop_ids, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
 
@@ -136,13 +137,16 @@ cdef class WorkerBox:
             if e.marked is not None:
                 self.context.kind = CHUNK_WORDS
                 self.context.marked = <void *>e.marked
+                self.context.ends_show = e.marked.first or e.marked.strip_left or e.marked.strip_right
             if e.raw is not None:
                 self.context.keeps_nul = 1
                 self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
                 self.context.n_lacking = e.raw.model.n_lacking
+                self.context.ends_show = e.raw.rules.prefix == PREFIX_ALWAYS
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
+                self.use_seeds()
             if e.check is not None:
                 self.context.check = &e.check.m
                 self.context.check_bytes = byte_set([e.check.m.first[i] for i in range(256)])
@@ -161,6 +165,26 @@ cdef class WorkerBox:
             self.generation = e.generation
         return 0
 
+    cdef void use_seeds(self):
+        """Let the worker know what its engine knows by now about the vocabulary."""
+        cdef Engine e = self.engine
+        cdef BPEModel model = e.raw.model
+        cdef const PairTable *t = &model.merge_table.table
+        self.context.seeds = &e.seeds if e.seeded else NULL
+        self.merges.table = t
+        if self.context.kind == CHUNK_MARKS:
+            self.merges.byte_ids = e.raw.char_ids
+            self.merges.byte_pairs = e.raw.char_pairs
+        else:
+            self.merges.byte_ids = model.byte_ids
+            self.merges.byte_pairs = model.byte_pairs
+        if (t.packed == NULL or not t.scannable or model.sampling or self.merges.byte_pairs == NULL
+                or (model.ignore_merges and not e.seeded)):
+            self.w.merges = NULL
+            return
+        self.merges.seeds = self.context.seeds
+        self.w.merges = &self.merges
+
     def __dealloc__(self):
         worker_free(self.w)
         if self.model is not None:
@@ -178,6 +202,7 @@ cdef class Engine:
 
     def __cinit__(self):
         self.has_prototype = False
+        self.density = 1.0 / 3
 
     def __init__(self, Pipeline pipeline not None, normalizer_spec, pre_tokenizer_spec, fast=True):
         self.pipeline = pipeline
@@ -249,6 +274,8 @@ cdef class Engine:
     def __dealloc__(self):
         if self.has_prototype:
             cache_free(&self.prototype)
+        if self.seeded:
+            seeds_free(&self.seeds)
 
     @property
     def is_fast(self):
@@ -370,28 +397,26 @@ cdef class Engine:
             cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
         return 0
 
-    cdef int _seed_raw(self, int64_t size) except -1:
+    cdef int _seed_raw(self, Documents documents) except -1:
         """What a scanner of raw text may know about the vocabulary, once there has been enough text to pay for it."""
-        self.seen += size
-        if self.looked_through or self.seen < PROVE_AT:
+        self.seen += documents.bytes
+        if self.seen < PROVE_AT:
+            return 0
+        if not self.cuts_decided and (not self.raw.model.ignore_merges or _holds_high(documents)):
+            # Under ignore_merges that takes a proof of all tokens, and serves text beyond ASCII only.
+            self.cuts_decided = True
+            self.raw.allow_cuts()
+        if self.looked_through:
             return 0
         self.looked_through = True
-        self.raw.allow_cuts()
-        if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
-            raise MemoryError("no memory for the word cache")
-        try:
-            self.seeded = seed_cache(&self.prototype, self.raw.model, self.raw.rules.marks)
-            self.has_prototype = self.seeded > 0
-        finally:
-            if not self.has_prototype:
-                cache_free(&self.prototype)
+        self.seeded = seed_table(&self.seeds, self.kernels.hash_key, self.raw.model, self.raw.rules.marks)
         return 0
 
     # ------------------------------------------------------------------ the batch loop
 
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel_flag, int64_t *n_units) except -1:
         """Encode all documents; boxes gets the workers used. The caller frees call.units and checks the boxes in."""
-        cdef int64_t i, units
+        cdef int64_t i, units, size
         cdef int threads
         cdef WorkerBox box
         cdef bint hold = documents.bytes < 2048 or self.pipeline.needs_gil
@@ -404,7 +429,7 @@ cdef class Engine:
         threads = 1 if self.pipeline.needs_gil else parallel.threads_for(units, parallel_flag)
         if call.scanned and documents.bytes >= SEED_AT:
             if self.raw is not None:
-                self._seed_raw(documents.bytes)
+                self._seed_raw(documents)
             elif not self.has_prototype:
                 self._make_prototype()
         call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
@@ -415,31 +440,54 @@ cdef class Engine:
                 box = self.checkout(threads)
                 boxes.append(box)
                 if self.raw is not None:
-                    box.context.seeds = &self.prototype if self.has_prototype else NULL
-                    box.context.seeds_complete = self.seeded == 2
+                    box.use_seeds()
                 elif call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
-                box.w.row_ends = call.row_ends
-                box.w.expected = documents.bytes // (3 * threads)
-                box.w.prefix = call.prefix
-                box.w.n_prefix = call.n_prefix
-                box.w.suffix = call.suffix
-                box.w.n_suffix = call.n_suffix
-                box.w.want_spans = call.want_spans
-                box.w.want_words = call.want_words
+                self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
                 call.workers[i] = box.w
-            if hold:
-                parallel_for(_run_unit, call, units, 1)
-            else:
-                with nogil:
-                    parallel_for(_run_unit, call, units, threads)
+            self.work(call, units, threads, hold)
+            if call.again:
+                call.again = 0
+                call.error = 0
+                call.whole = 1
+                free(call.units)
+                call.units = NULL
+                n_units[0] = units = _make_units(self, call, documents)
+                for i in range(threads):
+                    box = boxes[i]
+                    worker_reset(box.w)
+                    self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
+                self.work(call, units, threads, hold)
         finally:
             free(call.workers)
             call.workers = NULL
         if call.error:
             raise self.failure(call.error, call.error_doc)
+        if documents.bytes >= UNIT_MOST:
+            size = 0
+            for i in range(units):
+                size += call.units[i].n
+            self.density = 1.05 * <double>size / <double>documents.bytes
         return 0
+
+    cdef void set_up(self, WorkerBox box, const Call *call, int64_t expected):
+        """Tell a worker what this call wants."""
+        box.w.row_ends = call.row_ends
+        box.w.expected = expected
+        box.w.prefix = call.prefix
+        box.w.n_prefix = call.n_prefix
+        box.w.suffix = call.suffix
+        box.w.n_suffix = call.n_suffix
+        box.w.want_spans = call.want_spans
+        box.w.want_words = call.want_words
+
+    cdef void work(self, Call *call, int64_t units, int threads, bint hold):
+        if hold:
+            parallel_for(_run_unit, call, units, 1)
+        else:
+            with nogil:
+                parallel_for(_run_unit, call, units, threads)
 
     cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
         cdef Worker *w = box.w
@@ -487,6 +535,22 @@ cdef class Engine:
 
 
 # ---------------------------------------------------------------------- units
+
+cdef bint _holds_high(Documents documents) noexcept:
+    """Whether a sample of the texts has a fair part of characters beyond ASCII."""
+    cdef int64_t i, k, n = 0, high = 0, step = documents.n // 64 + 1
+    cdef const Doc *d
+    for i in range(0, documents.n, step):
+        d = &documents.docs[i]
+        if d.kind == DOC_UCS2 or d.kind == DOC_UCS4:
+            n += d.size
+            high += d.size
+            continue
+        for k in range(0, d.size, d.size // 1024 + 1):
+            high += d.data[k] >> 7
+            n += 1
+    return high * 16 > n
+
 
 cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
     """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
@@ -613,7 +677,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
-    if call.error:
+    if call.error or call.again:
         return
     w.row_begun = not u.begins
     w.word = 0
@@ -624,10 +688,13 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
         if not call.scanned or not _scan_document(call, w, text, size, d, u.begins, u.finishes, &error):
+            if error == 0 and c.ends_show and not (u.begins and u.finishes):
+                call.again = 1
+                return
             if error == 0:
                 error = w.kernels.flush(w)
             if error == 0:
-                error = _exact_document(w, text, size, d, call.exact)
+                error = _exact_document(w, text, size, d, call.exact, u.finishes)
         if error:
             _fail(call, error, d)
             return
@@ -794,8 +861,9 @@ cdef bint _holds_normalized(Worker *w, int64_t used, int *error) noexcept nogil:
     return False
 
 
-cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain) noexcept nogil:
-    """One whole document through the exact path into the worker's output. plain: the model is asked for every pre-token; else
+cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t row, bint plain, bint finishes) noexcept nogil:
+    """One document through the exact path into the worker's output, or a piece of one, which does not end its row unless it
+    finishes it. plain: the model is asked for every pre-token; else
     the cache is, where the pre-tokens can be chunks."""
     cdef Context *c = <Context *>w.context
     cdef ExactState *x = &c.exact
@@ -807,7 +875,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         worker_begin(w, 0)
         error = _push_splits(w, x, 0)
         if error == 0:
-            return worker_end(w, row)
+            return worker_end(w, row) if finishes else 0
         if error > 0:
             return error
     error = (<Pipeline>c.pipeline).tokens(x, -1, False, w.want_spans)
@@ -818,6 +886,7 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         return error
     if not w.row_begun:
         emit_around(w, w.prefix, w.n_prefix)
+        w.row_begun = 1
     for i in range(x.n_tokens):
         w.ids[w.n_ids] = x.tokens[i].id
         if w.want_spans:
@@ -825,6 +894,8 @@ cdef int _exact_document(Worker *w, const uint8_t *text, int64_t size, int64_t r
         if w.want_words:
             w.words[w.n_ids] = x.tokens[i].word | (DIRECT_WORD if x.tokens[i].value == VALUE_ADDED else 0)
         w.n_ids += 1
+    if not finishes:
+        return 0
     emit_around(w, w.suffix, w.n_suffix)
     w.row_begun = 0
     w.word = 0
@@ -863,10 +934,12 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         if v == NULL:
             v = cache_find_aside(&w.cache, key, hash)
         if v == NULL and c.seeds != NULL:
-            v = <Value *>cache_find(c.seeds, key, hash)
-            if v != NULL:
-                emit_value(w, chunk, v, full)
-                cache_insert(&w.cache, key, hash, v)
+            value.id0 = seeds_find(c.seeds, key, hash)
+            if value.id0 != NO_SEED:
+                value.id1 = value.id2 = 0
+                value.meta = 1
+                emit_value(w, chunk, &value, full)
+                cache_insert(&w.cache, key, hash, &value)
                 return 0
     elif n <= LONG_KEY:
         memset(long_key, 0, LONG_KEY)
@@ -927,7 +1000,7 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
             return MODEL_NO_MEMORY
         c.starts = <int64_t *>p
         c.room = count
-    if c.seeds != NULL and c.seeds_complete and n <= 16:
+    if c.seeds != NULL and n <= 16:
         # No token is the whole of it, or it would have been found.
         count = (<BPEModel>(<Pipeline>c.pipeline).model).encode_pieces(text, n, c.ids, c.starts, <BPEScratch *>x.model_scratch)
     else:

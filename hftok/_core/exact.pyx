@@ -7,13 +7,13 @@ as PreTokenizedString::into_encoding does.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from hftok._core.added_tokens cimport AddedMatcher, is_empty_behind, match_token
 from hftok._core.models.model cimport MODEL_BAD_SCORES, MODEL_MISSING_UNK, MODEL_NO_MEMORY, VALUE_TEXT, Model, ModelToken, tv_free
 from hftok._core.normalized cimport (
-    PT_NO_MEMORY, PT_PANIC, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, ns_original_span, pt_begin_splits, pt_end_splits, pt_free,
-    pt_init, pt_push_split, pt_reset, pt_slice,
+    PT_NO_MEMORY, PT_PANIC, PT_PYTHON, PT_TOO_LONG, Align, PreTokenized, Split, ns_original_span, pt_begin_splits, pt_end_splits,
+    pt_free, pt_init, pt_push_split, pt_reserve, pt_reset, pt_slice,
 )
 from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.pre_tokenizers cimport PreTokenizerProgram
@@ -206,18 +206,35 @@ cdef void _span(PreTokenized *p, const Split *s, int64_t start, int64_t end, int
         out.end = char_index(p.original, cursor, chars, p.size - 1) + 1
 
 
+cdef inline int _push_piece(PreTokenized *p, const Split *s, int64_t start, int64_t end, int64_t token, int64_t *covered) noexcept nogil:
+    """Push a slice of a split. An added token that begins with blanks may lie in those that the one before has stripped: what
+    overlaps gets a copy of its text, since splits are transformed in place."""
+    cdef Split piece = pt_slice(p, s, start, end)
+    cdef int64_t size = end - start
+    piece.token = token
+    if start < covered[0] and size:
+        if pt_reserve(p, size):
+            return p.error
+        memcpy(p.text + p.used, p.text + piece.start, <size_t>size)
+        memcpy(p.align + p.used, p.align + piece.start, <size_t>size * sizeof(Align))
+        piece.start = p.used
+        p.used += size
+        piece.end = p.used
+    if end > covered[0]:
+        covered[0] = end
+    return pt_push_split(p, &piece)
+
+
 cdef int _split_added(PreTokenized *p, const Split *s, AddedMatcher matcher) noexcept nogil:
     """Cut the added tokens out of one split's normalized text and push the pieces."""
-    cdef const uint8_t *text = p.text + s.start
-    cdef int64_t size = s.end - s.start, i = 0, floor = 0, behind = -1
-    cdef Split piece
+    cdef int64_t size = s.end - s.start, i = 0, floor = 0, behind = -1, covered = 0
     cdef Hit hit
     cdef int found
     while i < size or (i == size and matcher.m.matches_empty):
-        if i < size and not matcher.m.first[text[i]]:
+        if i < size and not matcher.m.first[p.text[s.start + i]]:
             i += 1
             continue
-        found = match_token(&matcher.m, text, size, i, floor, &hit)
+        found = match_token(&matcher.m, p.text + s.start, size, i, floor, &hit)
         if found == MATCH_NONE or is_empty_behind(&matcher.m, &hit, i, behind):
             i += 1
             continue
@@ -229,13 +246,9 @@ cdef int _split_added(PreTokenized *p, const Split *s, AddedMatcher matcher) noe
             p.error = PT_PANIC
             return PT_PANIC
         if floor < hit.start:
-            piece = pt_slice(p, s, floor, hit.start)
-            pt_push_split(p, &piece)
-        piece = pt_slice(p, s, hit.start, hit.end)
-        piece.token = hit.id
-        pt_push_split(p, &piece)
+            _push_piece(p, s, floor, hit.start, -1, &covered)
+        _push_piece(p, s, hit.start, hit.end, hit.id, &covered)
         floor = hit.end
     if floor != size:
-        piece = pt_slice(p, s, floor, size)
-        pt_push_split(p, &piece)
+        _push_piece(p, s, floor, size, -1, &covered)
     return p.error

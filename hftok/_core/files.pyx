@@ -159,19 +159,27 @@ cdef extern from *:
     """
     #include <string.h>
     #include <stdint.h>
+    static int ht_common(uint8_t b) {
+        if (b == ' ' || (b >= 'a' && b <= 'z')) return 4;
+        if (b >= 0x80 || (b >= 'A' && b <= 'Z') || (b >= '0' && b <= '9') || b == 10) return 3;
+        if (b == 34 || b == 39 || memchr(".,-()/:;_=", b, 10)) return 2;
+        return b == '|' || b == '~' || b == '^' || b < 9 ? 0 : 1;
+    }
+    static int64_t ht_rarest(const uint8_t *s, int64_t n) {
+        int64_t i, k = 0;
+        for (i = 1; i < n; i++) if (ht_common(s[i]) < ht_common(s[k])) k = i;
+        return k;
+    }
     static int64_t ht_find(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n) {
-    #if defined(__GLIBC__) && defined(_GNU_SOURCE)
-        const uint8_t *p = (const uint8_t *)memmem(t + at, (size_t)(size - at), s, (size_t)n);
-        return p ? p - t : -1;
-    #else
+        /* By the byte that text has least of, which memchr finds at the speed of the memory: of "<|endoftext|>" a bar. */
+        const int64_t k = ht_rarest(s, n);
         while (at + n <= size) {
-            const uint8_t *p = (const uint8_t *)memchr(t + at, s[0], (size_t)(size - at - n + 1));
+            const uint8_t *p = (const uint8_t *)memchr(t + at + k, s[k], (size_t)(size - at - n + 1));
             if (!p) return -1;
-            if (memcmp(p, s, (size_t)n) == 0) return p - t;
-            at = p - t + 1;
+            if (memcmp(p - k, s, (size_t)n) == 0) return p - k - t;
+            at = p - k - t + 1;
         }
         return -1;
-    #endif
     }
     """
     int64_t _find "ht_find"(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n) noexcept nogil

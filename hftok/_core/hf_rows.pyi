@@ -42,4 +42,5 @@ class Plan:
         tensors: str | None,
         warn_above: int | None,
         trim_table: TrimTable | None = None,
+        only_one: bool = False,
     ) -> None: ...

@@ -70,13 +70,13 @@ cdef class Plan:
 
     engine, settings: what the backend encodes with. truncation: None or TruncationParams; padding: None or PaddingParams.
     names: model_input_names. tensors: None, "np" or "pt". warn_above: rows of more tokens are warned about, None: never.
-    trim_table: where offsets are wanted and the post-processor trims them.
+    trim_table: where offsets are wanted and the post-processor trims them. only_one: batches are for the other way.
     ValueError where no rows of this form can be made here.
     """
 
     def __init__(self, Engine engine not None, settings, truncation, padding, special_as_text, full_overflow, names, pad_token,
                  add_special_tokens, is_split, want_types, want_attention, want_special, want_offsets, want_length,
-                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None):
+                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None, only_one=False):
         self.engine = engine
         self.settings = settings
         self.truncation = truncation
@@ -88,6 +88,7 @@ cdef class Plan:
         self.pad_token = pad_token
         self.add_special_tokens = add_special_tokens
         self.is_split = is_split
+        self.only_one = only_one
         self.single = settings.plan(False, add_special_tokens)
         self.pair = settings.plan(True, add_special_tokens)
         if self.single is None or self.pair is None:
@@ -159,6 +160,8 @@ cdef class Plan:
                             pair = None
                 else:
                     batched = True
+                    if self.only_one:
+                        return None
                     if not isinstance(text, (list, tuple)) or not (pair is None or isinstance(pair, (list, tuple))):
                         return None
                     text = list(text)
@@ -187,6 +190,8 @@ cdef class Plan:
                         pair = None
                     text = list(text)
                     pair = None if pair is None else list(pair)
+                elif self.only_one:
+                    return None
                 else:
                     samples = len(text)
                     text = _words_of_all(text)
@@ -255,7 +260,8 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
     cdef uint32_t *flat = NULL
     cdef uint32_t *flat_spans = NULL
     cdef uint32_t *trimmed = NULL
-    if p.max_length >= 0 and not words and not p.left_truncation and not p.full_overflow and ends == NULL:
+    if p.max_length >= 0 and not words and not p.left_truncation and ends == NULL \
+            and (not p.full_overflow or (r.per == 1 and not p.want.overflow)):
         limit = p.max_length
     try:
         e.encode(p.engine, d, None, limit, p.want.offsets, words, None, False)

@@ -4,10 +4,12 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from hftok._core.chunk_cache cimport ChunkCache, ht_key
 from hftok._core.models.merges cimport MergeScratch
 from hftok._core.models.ranks cimport RankTable
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.normalized cimport PreTokenized
 from hftok._core.rust_pattern cimport RustPattern
 from hftok._core.scanners.pattern_words cimport PatternRule
+from hftok._core.worker cimport boundaries_fn
 
 cdef enum:
     RANK_OK = 0
@@ -20,6 +22,10 @@ cdef enum:
 # What one thread owns while it encodes.
 cdef struct RankWorker:
     PreTokenized matcher     # the pattern's stack
+    uint8_t *slice           # a slice of the text, with what a scanner may read around it
+    uint32_t *starts         # where its pieces begin
+    uint32_t *parts          # ... and the parts of them that are encoded by themselves
+    int64_t slice_capacity
     MergeScratch merge
     ChunkCache cache
     int64_t budget
@@ -35,10 +41,16 @@ cdef class RankEncoder:
     """Pattern, ranks and special tokens; immutable but for its pool of workers."""
     cdef readonly RankTable table
     cdef RustPattern pattern
+    cdef boundaries_fn boundaries    # the scanner of the pattern's family, or NULL
+    cdef bint cuttable               # ... and it ends no piece inside a character
+    cdef int64_t seen                # bytes of text beyond ASCII, until `prove` has run
+    cdef SafeCuts safe_cuts
+    cdef const CutTable *cuts        # its table, or NULL: pieces are not cut
     cdef PatternRule rule            # of the pattern, if it is one of the usual ones
     cdef VocabTable specials         # entry -> number
     cdef uint32_t *order             # where specials begin alike: their order in the reference, else NULL
     cdef uint8_t first[256]          # bytes that special tokens begin with; all, if one is empty
+    cdef int only_first              # the byte that all of them begin with, or -1
     cdef int64_t *lengths            # the different lengths of specials, in bytes
     cdef int64_t n_lengths
     cdef readonly bint has_empty
@@ -66,7 +78,12 @@ cdef class RankEncoder:
     cdef int keyed_piece(
         self, RankWorker *w, const uint8_t *p, int64_t n, const ht_key *key, uint32_t hash) noexcept nogil
     cdef int new_piece(self, RankWorker *w, const uint8_t *p, int64_t n) noexcept nogil
-    # `ordinary` where there is a rule for the pattern.
+    # Told of text beyond ASCII: sees at some point whether pieces can be cut.
+    cdef int saw(self, int64_t size) except -1
+    # `ordinary` where there is a scanner for the pattern, where there is a rule, and for any pattern.
+    cdef int scanned(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
     cdef int usual(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
+    cdef int matched(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil
+    cdef int64_t candidate(self, const uint8_t *text, int64_t size, int64_t at) noexcept nogil
 
 cdef int rank_check(int error) except -1

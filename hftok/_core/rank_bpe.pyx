@@ -5,8 +5,12 @@ dropped, each piece is encoded alone (`ranks`). Special tokens are sought first,
 text. The text between two of them is searched by itself, so the pattern sees no further. Where one special token begins
 with another, the reference tries them in the order of its hash table: `rust_hash_order` gives that order.
 
-Where pieces are is decided in two places: for the usual patterns, which match something everywhere, by hand (`usual`, with
-`pattern_words`), for others by the matcher (`next_piece`). Pieces of up to 48 bytes are looked up in the worker's cache first.
+Where pieces are is decided in three places: for patterns of a family that has a scanner by that, 64 bytes at a time
+(`scanned`, scanners/); for others of the usual ones, which match something everywhere, by hand (`usual`, with
+`pattern_words`); for all others by the matcher (`matched`). Pieces of up to 48 bytes are looked up in the worker's cache first.
+In text beyond ASCII a piece is cut before that where no token has the characters of both sides next to each other: no merge joins
+them (safe_cuts). Parts come again where whole runs of Chinese do not. A part is looked up as a whole, as pieces are but parts
+would not be; so this is done only where merging makes every such token, which is looked at once some text has been seen.
 Text that a user controls becomes a special token only if the caller allowed that token: only `encode` with a set of
 allowed ones writes the number of a special token.
 
@@ -15,7 +19,7 @@ It leaves to others: Python arguments and results (`rank_encoding`).
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.chunk_cache cimport (
     LONG_KEY, MAX_SPILLED, META_COUNT, ChunkCache, Value, cache_clear, cache_find_long, cache_find_overflow, cache_free,
@@ -23,14 +27,26 @@ from hftok._core.chunk_cache cimport (
 )
 from hftok._core.models.merges cimport MergeScratch, merge_scratch_free
 from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ranks_encode
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, next_cut as next_safe_cut
 from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, vocab_entry
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_PANIC, pt_free, pt_init
 from hftok._core.rust_pattern cimport RustPattern
+from hftok._core.scanners.cuts cimport next_cut
 from hftok._core.scanners.pattern_words cimport FAMILY_NONE, match_end, rule_of
 from hftok._core.text cimport utf8_len
 
+from hftok._core.engine import _scanner_module, _tier
+from hftok._core.raw_rules import INSIDE_CHARACTERS
+from hftok._core.scanners.recognise import recognise_rust
+
 cdef enum:
     AHEAD = 32               # pieces that are found before the first of them is looked up
+    BEFORE = 64              # bytes before a text that a scanner may read, ...
+    BEHIND = 128             # ... and behind it
+    SLICE = 4096             # bytes of text from which on a place to cut is looked for
+    CUT_FROM = 7             # bytes of a piece from which on it is cut where it can be
+    PROVE_AT = 1 << 21       # bytes of text beyond ASCII from which on it pays to look whether pieces can be cut
+    SLICE_MOST = 1 << 26     # a longer text without such a place is left to the matcher
 
 cdef extern from *:
     """
@@ -42,6 +58,21 @@ cdef extern from *:
     #else
     #define HFTOK_RANK_PREFETCH(p) ((void)(p))
     #endif
+
+    /* The same where 16 bytes can be read, whatever they are. */
+    static inline ht_key hftok_rank_key_open(const uint8_t *p, int64_t n) {
+        static const uint64_t masks[24] = {
+            0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
+            ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0),
+            ~UINT64_C(0),
+        };
+        ht_key k;
+        memcpy(&k.lo, p, 8);
+        memcpy(&k.hi, p + 8, 8);
+        k.lo &= masks[n];
+        k.hi &= n > 8 ? masks[n - 8] : 0;
+        return k;
+    }
 
     static inline uint32_t hftok_rank_hash(ht_key k) {
         uint64_t h = (k.lo ^ UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
@@ -90,6 +121,7 @@ cdef extern from *:
     uint32_t rank_hash_key "hftok_rank_hash_key"(ht_key k) noexcept nogil
     uint32_t rank_hash_long "hftok_rank_hash_long"(const uint8_t *key) noexcept nogil
     ht_key rank_key "hftok_rank_key"(const uint8_t *p, int64_t n) noexcept nogil
+    ht_key rank_key_open "hftok_rank_key_open"(const uint8_t *p, int64_t n) noexcept nogil
 
 
 cdef int rank_check(int error) except -1:
@@ -116,6 +148,9 @@ cdef void worker_free(RankWorker *w) noexcept nogil:
         pt_free(&w.matcher)
         merge_scratch_free(&w.merge)
         cache_free(&w.cache)
+        free(w.slice)
+        free(w.starts)
+        free(w.parts)
         free(w.row)
         free(w.ids)
         free(w)
@@ -147,9 +182,67 @@ cdef inline int row_room(RankWorker *w, int64_t n) noexcept nogil:
     return 0
 
 
+cdef int slice_room(RankWorker *w, int64_t n) noexcept nogil:
+    """Room for a slice of n bytes."""
+    cdef uint8_t *grown
+    cdef uint32_t *starts
+    if n <= w.slice_capacity:
+        return 0
+    n += n >> 1
+    grown = <uint8_t *>realloc(w.slice, <size_t>(n + BEFORE + BEHIND))
+    if grown == NULL:
+        return -1
+    w.slice = grown
+    starts = <uint32_t *>realloc(w.starts, <size_t>(n + BEHIND) * 4)
+    if starts == NULL:
+        return -1
+    w.starts = starts
+    starts = <uint32_t *>realloc(w.parts, <size_t>(n + BEHIND) * 4)
+    if starts == NULL:
+        return -1
+    w.parts = starts
+    memset(w.slice, 0, <size_t>(n + BEFORE + BEHIND))
+    w.slice_capacity = n
+    return 0
+
+
 cdef inline bint cacheable(const uint8_t *p, int64_t n) noexcept nogil:
     """A key is zero behind the piece and never zero at its beginning (chunk_cache): no NUL at either end."""
     return 0 < n <= LONG_KEY and p[0] != 0 and p[n - 1] != 0
+
+
+cdef inline bint beyond_ascii(const uint8_t *p, int64_t n) noexcept nogil:
+    """Whether a byte is not ASCII; what lies up to seven bytes behind may count, too."""
+    cdef int64_t i
+    cdef uint64_t v, all = 0
+    for i in range(0, n, 8):
+        memcpy(&v, p + i, 8)
+        all |= v
+    return all & <uint64_t>0x8080808080808080 != 0
+
+
+cdef int64_t cut_pieces(const CutTable *t, const uint8_t *text, const uint32_t *starts, int64_t count, uint32_t *out,
+                        int64_t *last) noexcept nogil:
+    """Write the beginnings of the pieces' parts, and the end of all behind them; their number. `last`: the first part of the
+    last piece. Parts have a character beyond ASCII: cuts are made only between two of them."""
+    cdef int64_t i, at, end, n = 0
+    for i in range(count):
+        at = starts[i]
+        end = starts[i + 1]
+        last[0] = n
+        out[n] = <uint32_t>at
+        n += 1
+        if end - at < CUT_FROM or not beyond_ascii(text + at, end - at):
+            continue
+        while True:
+            at = next_safe_cut(t, text, at, end)
+            if at >= end:
+                break
+            if text[at] >= 128 and text[at - 1] >= 128:
+                out[n] = <uint32_t>at
+                n += 1
+    out[n] = starts[count]
+    return n
 
 
 cdef inline int emit(RankWorker *w, const Value *v) noexcept nogil:
@@ -203,6 +296,9 @@ cdef class RankEncoder:
     def __cinit__(self):
         memset(&self.specials, 0, sizeof(VocabTable))
         memset(self.first, 0, 256)
+        self.boundaries = NULL
+        self.cuts = NULL
+        self.only_first = -1
         self.order = NULL
         self.lengths = NULL
         self.idle = NULL
@@ -230,6 +326,10 @@ cdef class RankEncoder:
         self.table = table
         self.pattern = pattern
         self.rule = rule_of(pattern.pattern, True)
+        family = recognise_rust(pattern.pattern)
+        if family is not None:
+            self.boundaries = <boundaries_fn><size_t>_scanner_module("regex", _tier).kernels()[family]
+            self.cuttable = family not in INSIDE_CHARACTERS
         map_ = VocabMap(specials)
         # Taken over whole: the map is nobody else's.
         self.specials = map_.table
@@ -249,6 +349,9 @@ cdef class RankEncoder:
         for length in sorted(found):
             self.lengths[self.n_lengths] = length
             self.n_lengths += 1
+        firsts = [i for i in range(256) if self.first[i]]
+        if len(firsts) == 1:
+            self.only_first = firsts[0]
         if order is not None:
             self.order = <uint32_t *>malloc(<size_t>(self.specials.size + 1) * sizeof(uint32_t))
             if self.order == NULL:
@@ -286,9 +389,26 @@ cdef class RankEncoder:
             free(w.ids)
             w.ids = NULL
             w.capacity = 0
+        if w.slice_capacity > 1 << 20:
+            free(w.slice)
+            free(w.starts)
+            free(w.parts)
+            w.slice = NULL
+            w.starts = w.parts = NULL
+            w.slice_capacity = 0
         w.matcher.error = 0
         w.next = self.idle
         self.idle = w
+
+    cdef int saw(self, int64_t size) except -1:
+        if self.cuttable:
+            self.seen += size
+            if self.seen >= PROVE_AT:
+                self.cuttable = False
+                if self.table.merges_make_tokens():
+                    self.safe_cuts = SafeCuts.of_tokens(&self.table.r.tokens)
+                    self.cuts = &self.safe_cuts.table
+        return 0
 
     # -- special tokens
 
@@ -305,11 +425,20 @@ cdef class RankEncoder:
                     best = entry
         return best
 
+    cdef int64_t candidate(self, const uint8_t *text, int64_t size, int64_t at) noexcept nogil:
+        """The next byte from `at` on that a special token begins with, or size."""
+        cdef const uint8_t *found
+        if self.only_first >= 0 and at < size:
+            found = <const uint8_t *>memchr(text + at, self.only_first, <size_t>(size - at))
+            return size if found == NULL else found - text
+        while at < size and not self.first[text[at]]:
+            at += 1
+        return at
+
     cdef int64_t find_special(self, const uint8_t *text, int64_t size, int64_t *at, const uint8_t *chosen) noexcept nogil:
         cdef int64_t i = at[0], entry
         while i <= size:
-            while i < size and not self.first[text[i]]:
-                i += 1
+            i = self.candidate(text, size, i)
             if i == size and not self.has_empty:
                 return -1
             entry = self.special_at(text + i, size - i)
@@ -320,16 +449,15 @@ cdef class RankEncoder:
         return -1
 
     cdef int64_t holds_special(self, const uint8_t *text, int64_t size, const uint8_t *chosen) noexcept nogil:
-        cdef int64_t i = 0, k, entry
+        cdef int64_t i = self.candidate(text, size, 0), k, entry
         while i < size:
-            if self.first[text[i]]:
-                for k in range(self.n_lengths):
-                    if self.lengths[k] > size - i:
-                        break
-                    entry = vocab_entry(&self.specials, text + i, self.lengths[k])
-                    if entry >= 0 and (chosen == NULL or chosen[entry]):
-                        return entry
-            i += 1
+            for k in range(self.n_lengths):
+                if self.lengths[k] > size - i:
+                    break
+                entry = vocab_entry(&self.specials, text + i, self.lengths[k])
+                if entry >= 0 and (chosen == NULL or chosen[entry]):
+                    return entry
+            i = self.candidate(text, size, i + 1)
         return -1
 
     # -- pieces
@@ -428,11 +556,100 @@ cdef class RankEncoder:
                 start = ends[i]
         return RANK_OK
 
-    cdef int ordinary(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
-        cdef int64_t at = 0, last = -1, start = 0, end
+    cdef int scanned(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
+        """`ordinary` for patterns of a family: a slice of some KiB at a time, cut where a piece begins in any case."""
+        cdef ht_key keys[AHEAD]
+        cdef uint8_t *buckets[AHEAD]
+        cdef int64_t at = 0, end, n, i
+        cdef int64_t count, k, m, last, begun
+        cdef uint8_t *slice
+        cdef uint32_t *starts
+        cdef uint8_t *bucket
+        cdef uint8_t *table
+        cdef const Value *value
+        cdef uint32_t *out
+        cdef uint32_t hash
         cdef int error
+        while at < size:
+            end = size
+            if size - at > SLICE:
+                end = next_cut(text, at + SLICE, min(size - 3, at + SLICE_MOST))
+                if end < 0 and size - at > SLICE_MOST:
+                    return self.matched(w, text + at, size - at)
+                if end < 0:
+                    end = size
+            n = end - at
+            if slice_room(w, n) != 0:
+                return RANK_NO_MEMORY
+            slice = w.slice + BEFORE
+            starts = w.starts
+            memcpy(slice, text + at, <size_t>n)
+            count = self.boundaries(slice, n, 0, starts)
+            starts[count] = <uint32_t>n
+            last = count - 1
+            if self.cuts != NULL and beyond_ascii(slice, n):
+                count = cut_pieces(self.cuts, slice, starts, count, w.parts, &last)
+                starts = w.parts
+            i = 0
+            begun = w.n_ids
+            while i < count:
+                m = min(count - i, <int64_t>AHEAD)
+                for k in range(m):
+                    n = starts[i + k + 1] - starts[i + k]
+                    bucket = slice + starts[i + k]
+                    buckets[k] = NULL
+                    if n <= 16 and bucket[0] != 0 and bucket[n - 1] != 0:
+                        keys[k] = rank_key_open(bucket, n)
+                        hash = rank_hash(keys[k])
+                        buckets[k] = w.cache.table + <size_t>(hash & w.cache.mask) * 64
+                        prefetch(buckets[k])
+                if id_room(w, 3 * AHEAD) != 0:
+                    return RANK_NO_MEMORY
+                out = w.ids + w.n_ids
+                for k in range(m):
+                    bucket = buckets[k]
+                    if i + k == last:
+                        begun = out - w.ids
+                    value = NULL
+                    if bucket != NULL:
+                        if memcmp(bucket, &keys[k], 16) == 0:
+                            value = <const Value *>(bucket + 32)
+                        elif memcmp(bucket + 16, &keys[k], 16) == 0:
+                            value = <const Value *>(bucket + 48)
+                    if value != NULL and value.meta & META_COUNT:
+                        # Three tokens at once, of which some count.
+                        out[0] = value.id0
+                        out[1] = value.id1
+                        out[2] = value.id2
+                        out += value.meta & META_COUNT
+                        continue
+                    w.n_ids = out - w.ids
+                    table = w.cache.table
+                    error = self.cached_piece(w, slice + starts[i + k], starts[i + k + 1] - starts[i + k])
+                    if error != RANK_OK:
+                        return error
+                    if id_room(w, 3 * AHEAD) != 0:
+                        return RANK_NO_MEMORY
+                    out = w.ids + w.n_ids
+                    if w.cache.table != table:
+                        m = k + 1            # the places of the pieces to come have moved
+                        break
+                w.n_ids = out - w.ids
+                i += m
+            w.last = w.n_ids - begun
+            at = end
+        return RANK_OK
+
+    cdef int ordinary(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
+        if self.boundaries != NULL:
+            return self.scanned(w, text, size)
         if self.rule.family != FAMILY_NONE:
             return self.usual(w, text, size)
+        return self.matched(w, text, size)
+
+    cdef int matched(self, RankWorker *w, const uint8_t *text, int64_t size) noexcept nogil:
+        cdef int64_t at = 0, last = -1, start = 0, end
+        cdef int error
         while True:
             end = self.next_piece(w, text, size, at, last, &start)
             if end < 0:

@@ -185,6 +185,11 @@ cdef class RankEncoding:
             self.sparse[t.ids[i]] = i
         return 0
 
+    @property
+    def _cuts_pieces(self):
+        """Whether pieces are cut where no merge joins; for tests."""
+        return self.encoder.cuts != NULL
+
     # -- encoding
 
     cdef bytes flags(self, object names):
@@ -245,6 +250,8 @@ cdef class RankEncoding:
         except UnicodeEncodeError:
             text = repaired(text)
             data = view(text, &size)
+        if not PyUnicode_IS_COMPACT_ASCII(text):
+            encoder.saw(size)
         if size < GIL_LEAST:
             error = encoder.encode(w, data, size, allowed)
         else:
@@ -306,16 +313,22 @@ cdef class RankEncoding:
         """
         cdef Py_ssize_t size = 0
         cdef const uint8_t *data
+        cdef int64_t entry
         cdef bytes flags
         if allowed_special is NOTHING and disallowed_special is ALL and not self.encoder.has_empty:
-            if PyUnicode_Check(text) and PyUnicode_IS_COMPACT_ASCII(text):
-                data = <const uint8_t *>PyUnicode_DATA(text)
-                size = PyUnicode_GET_LENGTH(text)
-                if self.encoder.holds_special(data, size, NULL) < 0:
-                    return self.run(text, NULL)
-            if self.special_names:
+            entry = 0
+            if PyUnicode_Check(text):
+                try:
+                    data = view(text, &size)
+                    entry = self.encoder.holds_special(data, size, NULL)
+                except UnicodeEncodeError:
+                    pass
+            if entry >= 0 and self.special_names:
                 self._check(text, self.special_names)
             return self.run(text, NULL)
+        if allowed_special is NOTHING and PyTuple_CheckExact(disallowed_special) and not disallowed_special and not (
+                self.encoder.has_empty):
+            return self.run(text, NULL)      # no token is allowed, none is refused: text all of it
         flags = self._allowed(text, allowed_special, disallowed_special)
         return self.run(text, <const uint8_t *>PyBytes_AS_STRING(flags))
 
@@ -806,6 +819,8 @@ def _batch(RankEncoding encoding, items, num_threads, flags, frozenset refused):
                 job.units[n_units - 1].first = k
                 total = 0
             total += job.texts[k].size
+            if not PyUnicode_IS_COMPACT_ASCII(kept[k]):
+                encoder.saw(job.texts[k].size)
             job.units[n_units - 1].last = k + 1
         threads = min(threads_for(n_units), num_threads)
         job.workers = <RankWorker **>calloc(<size_t>threads, sizeof(RankWorker *))

@@ -1,4 +1,6 @@
 # What the scanner of raw text needs to know about one tokenizer; see raw_rules.pyx.
+from libc.stdint cimport uint32_t
+
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.worker cimport Finder, RawRules
@@ -10,7 +12,10 @@ cdef class RawScanner:
     cdef readonly bint all_stable    # so does a text that the normalizer may change
     cdef readonly bint cuts_units    # a huge document may be cut at a space
     cdef BPEModel model
+    cdef uint32_t char_ids[256]      # unsplit text: ids of the ASCII characters, a space being a mark; or NO_SYMBOL
+    cdef uint32_t *char_pairs        # ... character << 8 | character -> rank of the merge of the two, or NO_RANK
     cdef object keep
 
+    cdef bint meets_cut(self, AddedMatcher matcher) except -1
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1
     cdef object set_up_spaces(self)

@@ -12,16 +12,19 @@ Added tokens. Those of the raw pass cut the text first and those of the normaliz
 `added_tokens`. Where the normalizer leaves the text alone, the normalized pass can look at the raw text; where it may not,
 texts that could hold such a token (behind the normalizer) take the exact path.
 """
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
+from hftok._core.models.merges cimport pair_rank
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join
 from hftok._core.seeds cimport all_proved
+from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
-    HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
+    HT_FIRST, HT_SECOND, NO_SYMBOL, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
 )
 
 from hftok._core.char_tables import flatten
@@ -83,12 +86,32 @@ def _plan_unsplit(stages, splits):
     return None
 
 
+cdef uint32_t[4][2048] _stable
+
+
+cdef const uint32_t *stable_bits(int bit):
+    """A bit for each code point below U+10000: uc_stable has `bit`. Made once a process."""
+    cdef int which = 0, cp
+    while bit >> which != 1:
+        which += 1
+    if not _stable[which][0]:        # U+0000 is stable
+        for cp in range(1, 0x10000):
+            if uc_stable(cp) & bit:
+                _stable[which][cp >> 5] |= <uint32_t>1 << (cp & 31)
+        _stable[which][0] |= 1
+    return _stable[which]
+
+
 cdef class RawScanner:
     """The rules of one tokenizer. boundaries: address of the family's scanner, 0 for unsplit text. ValueError says why the
     tokenizer cannot be scanned."""
 
     def __cinit__(self):
         memset(&self.rules, 0, sizeof(self.rules))
+        self.char_pairs = NULL
+
+    def __dealloc__(self):
+        free(self.char_pairs)
 
     def __init__(self, Pipeline pipeline not None, plan not None, size_t boundaries=0):
         cdef int i
@@ -105,6 +128,8 @@ cdef class RawScanner:
             if (<AddedMatcher>matcher).m.begins_blank and (<AddedMatcher>matcher).takes_blanks:
                 raise ValueError("some added token strips white space, and some begins with it")
         self.rules.boundaries = <boundaries_fn>boundaries
+        if self.rules.stable:
+            self.rules.stable_bits = stable_bits(self.rules.stable)
         if kind == "unsplit":
             self.set_up_spaces()
             if normalized.size:
@@ -113,7 +138,8 @@ cdef class RawScanner:
         elif not self.model.byte_level:
             raise ValueError("the vocabulary lacks some of the 256 ByteLevel characters")
         else:
-            self.all_stable = normalized.size and self.rules.stable
+            # What the normalizer makes may be an added token, or hold a byte that the vocabulary lacks.
+            self.all_stable = (normalized.size or self.model.n_lacking) and self.rules.stable
             for i in range(256):
                 self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
             if not self.model.ignore_merges:
@@ -124,9 +150,7 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized)
         else:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
-        strips = raw.takes_blanks or pipeline.normalized.takes_blanks
-        self.cuts_units = self.check is None and not self.all_stable and not any(
-            matcher.joins_words or (strips and matcher.ends_in_words) for matcher in (raw, pipeline.normalized))
+        self.cuts_units = self.check is None and not self.all_stable and not (raw.meets_cut or pipeline.normalized.meets_cut)
         self.keep = pipeline
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:
@@ -156,7 +180,7 @@ cdef class RawScanner:
     cdef object set_up_spaces(self):
         """Cuts between characters that nothing joins, spaces read as U+2581."""
         cdef BPEModel model = self.model
-        cdef int i
+        cdef int i, left, right
         cdef bint bytes_known = model.byte_fallback
         self.family = "unsplit"
         for i in range(256):
@@ -172,14 +196,32 @@ cdef class RawScanner:
             self.rules.joins_mark[i] = may_join(&model.char_cuts.table, i, i, 0x2581, 0xE2)
             self.rules.cut_after[i] = (48 <= i <= 57 or 97 <= (i | 32) <= 122) and not self.rules.joins_mark[i]
         self.rules.joins_mark[32] = 1            # a run of spaces stays together
+        self.char_pairs = <uint32_t *>malloc(65536 * 4)
+        if self.char_pairs == NULL:
+            raise MemoryError("no memory for the scanner's tables")
+        memset(self.char_pairs, 0xFF, 65536 * 4)
+        for i in range(256):
+            text = MARK if i == 32 else chr(i)
+            found = model.map.get(text) if i < 128 else None
+            self.char_ids[i] = NO_SYMBOL if found is None else found
+        for i in range(128 * 128):
+            left, right = i >> 7, i & 127
+            if self.char_ids[left] != NO_SYMBOL and self.char_ids[right] != NO_SYMBOL:
+                self.char_pairs[left << 8 | right] = pair_rank(
+                    &model.merge_table.table, self.char_ids[left], self.char_ids[right])
+            if may_join(
+                    &model.char_cuts.table, 0x2581 if left == 32 else left, 0x81 if left == 32 else left,
+                    0x2581 if right == 32 else right, 0xE2 if right == 32 else right):
+                self.rules.ascii_joins[i >> 5] |= <uint32_t>1 << (i & 31)
 
     def bare_tokens(self, AddedMatcher normalized not None):
-        """The tokens of the normalized pass as they would stand in raw text, without their marks."""
+        """The tokens of the normalized pass as they would stand in raw text. A mark inside stands for a space; one at an end
+        may have been put there."""
         bare = []
         for pattern in normalized.patterns:
-            text = pattern.decode("utf-8").replace(MARK, "").strip(" ")
-            if not text or " " in text:
-                raise ValueError("an added token holds marks or spaces")
+            text = pattern.decode("utf-8").replace(MARK, " ").strip(" ")
+            if not text:
+                raise ValueError("an added token holds marks or spaces only")
             bare.append((text, 0, False, False, False, False))
         return AddedMatcher(bare)
 

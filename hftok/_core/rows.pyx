@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from hftok._core.array_memory cimport new_int64
+from hftok._core.array_memory cimport adopt, new_array, new_int64
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
@@ -164,23 +164,6 @@ cdef int _copy_out(Encoded e, uint32_t *ids, int32_t *spans, object par) except 
     return 0
 
 
-cdef void _free_buffer(object capsule) noexcept:
-    free(PyCapsule_GetPointer(capsule, NULL))
-
-
-cdef object _adopt(void *data, cnp.npy_intp *shape, int dimensions, int kind):
-    """An array over malloc'ed memory, which it owns from now on."""
-    cdef object base
-    try:
-        base = PyCapsule_New(data, NULL, _free_buffer)
-    except BaseException:
-        free(data)
-        raise
-    array = cnp.PyArray_SimpleNewFromData(dimensions, shape, kind, data)
-    cnp.set_array_base(<cnp.ndarray>array, base)
-    return array
-
-
 cdef object _ragged(Encoded e, bint spans, object par):
     """(ids uint32 (n,), row offsets int64 (rows + 1,), spans int32 (n, 2) or None)"""
     cdef Worker *w
@@ -191,20 +174,20 @@ cdef object _ragged(Encoded e, bint spans, object par):
     shape[0] = e.total
     shape[1] = 2
     if len(e.boxes) == 1 and e.total >= ADOPT_TOKENS:
-        # One thread did it all, in order: its buffer is the result. The surplus is given back without a copy.
+        # One thread did it all, in order: its buffer is the result.
         w = (<WorkerBox>e.boxes[0]).w
-        p = realloc(w.ids, <size_t>e.total * 4)
+        p = w.ids
         w.ids = NULL
         w.id_capacity = 0
-        ids = _adopt(p, shape, 1, cnp.NPY_UINT32)
+        ids = adopt(p, shape, 1, cnp.NPY_UINT32)
         if spans:
-            p = realloc(w.spans, <size_t>e.total * 8)
+            p = w.spans
             w.spans = NULL
-            pairs = _adopt(p, shape, 2, cnp.NPY_INT32)
+            pairs = adopt(p, shape, 2, cnp.NPY_INT32)
     else:
-        ids = cnp.PyArray_EMPTY(1, shape, cnp.NPY_UINT32, 0)
+        ids = new_array(1, shape, cnp.NPY_UINT32, 4)
         if spans:
-            pairs = cnp.PyArray_EMPTY(2, shape, cnp.NPY_INT32, 0)
+            pairs = new_array(2, shape, cnp.NPY_INT32, 4)
         _copy_out(e, <uint32_t *>cnp.PyArray_DATA(<cnp.ndarray>ids),
                   <int32_t *>cnp.PyArray_DATA(<cnp.ndarray>pairs) if spans else NULL, par)
     shape[0] = e.n_rows + 1

@@ -1,16 +1,43 @@
 # Chunks whose only token is known from the vocabulary alone; see seeds.pyx.
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from hftok._core.chunk_cache cimport ChunkCache
+from hftok._core.chunk_cache cimport hash_key_fn, ht_key
 from hftok._core.models.bpe cimport BPEModel
+
+cdef enum:
+    NO_SEED = 0xFFFFFFFF
+
+cdef struct SeedTable:
+    uint8_t *table           # buckets of 64 bytes: three keys, three ids; an empty slot has the key 0
+    uint32_t mask            # number of buckets - 1
 
 # Ranks by id: of the merge that makes the token from its own text; BASE for a symbol that text begins with; UNPROVED.
 cdef enum:
     BASE = -1
     UNPROVED = -2
 
-cdef int32_t *ranks_of_making(BPEModel model) except NULL
+cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL
 
-# Put the tokens of at most 16 bytes that are what their own text is encoded to into an empty cache.
-cdef int seed_cache(ChunkCache *cache, BPEModel model, bint marks) except -1
+# A table of the tokens of at most 16 bytes that are what their own text is encoded to: all of them. Whether there is any;
+# seeds_free gives the memory back.
+cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bint marks) except -1
+cdef void seeds_free(SeedTable *seeds) noexcept nogil
 cdef bint all_proved(BPEModel model) except -1
+
+
+cdef inline uint32_t seeds_find(const SeedTable *seeds, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The id of the only token of a chunk, or NO_SEED."""
+    cdef const uint8_t *b
+    cdef const ht_key *k
+    while True:
+        b = seeds.table + (<size_t>(hash & seeds.mask) << 6)
+        k = <const ht_key *>b
+        if k[0].lo == key.lo and k[0].hi == key.hi:
+            return (<const uint32_t *>(b + 48))[0]
+        if k[1].lo == key.lo and k[1].hi == key.hi:
+            return (<const uint32_t *>(b + 48))[1]
+        if k[2].lo == key.lo and k[2].hi == key.hi:
+            return (<const uint32_t *>(b + 48))[2]
+        if k[2].lo == 0:
+            return NO_SEED           # slots fill up in order
+        hash += 1

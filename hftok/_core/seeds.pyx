@@ -19,11 +19,20 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from hftok._core.chunk_cache cimport ChunkCache, Value, cache_insert, cache_reserve, ht_key
+from hftok._core.chunk_cache cimport hash_key_fn, ht_key
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
-from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank
+from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank, prefetch, prefetch_pair
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.text cimport utf8_decode, utf8_len
+
+cdef extern from "memory.h" nogil:
+    void *ht_aligned(size_t size)
+    void ht_aligned_free(void *p)
+    void ht_huge(void *p, size_t size)
+
+
+cdef enum:
+    AHEAD = 16               # tokens whose places in memory are asked for at once
 
 
 cdef inline bint seam_holds(const PairTable *t, const int32_t *rank_of, const uint32_t *part, uint32_t x, uint32_t y) noexcept nogil:
@@ -50,8 +59,57 @@ cdef bint provable(BPEModel model) noexcept:
             and model.map.max_id < 4 * model.map.table.size + 1024)
 
 
-cdef int32_t *ranks_of_making(BPEModel model) except NULL:
-    """By id, for a model that is `provable`; the caller frees them."""
+cdef inline bint is_sum(const VocabTable *v, int64_t whole, int64_t left, int64_t right) noexcept nogil:
+    """Whether a token's string is those of two others, one after the other."""
+    cdef int64_t n = v.offsets[left + 1] - v.offsets[left], m = v.offsets[right + 1] - v.offsets[right]
+    cdef const uint8_t *text = v.text.data + v.offsets[whole]
+    return (v.offsets[whole + 1] - v.offsets[whole] == n + m
+            and memcmp(text, v.text.data + v.offsets[left], <size_t>n) == 0
+            and memcmp(text + n, v.text.data + v.offsets[right], <size_t>m) == 0)
+
+
+cdef inline bint byte_level(const VocabTable *v, int64_t entry) noexcept nogil:
+    """Whether a token is made of ByteLevel's characters only, so that a chunk may be it."""
+    cdef int64_t k = v.offsets[entry]
+    cdef int length
+    cdef uint32_t cp
+    while k < v.offsets[entry + 1]:
+        cp = utf8_decode(v.text.data + k, &length)
+        if cp >= 512 or CHAR_BYTE[cp] < 0:
+            return False
+        k += length
+    return True
+
+
+cdef inline void fetch_ahead(MergeTable merges, const VocabTable *v, const int32_t *rank_of, const uint32_t *entry,
+                             int64_t rank) noexcept nogil:
+    """Ask for what the lines behind line `rank` will read: each step needs what the one before it has brought."""
+    cdef const PairTable *t = &merges.table
+    cdef const uint32_t *p
+    cdef uint32_t left, right
+    if rank + 4 * AHEAD >= t.ranks:
+        return
+    p = merges.parts + 2 * (rank + 3 * AHEAD)
+    prefetch(v.ids + p[0])
+    prefetch(v.ids + p[1])
+    prefetch(v.offsets + p[0])
+    prefetch(v.offsets + p[1])
+    prefetch(entry + t.merged[rank + 3 * AHEAD])
+    p = merges.parts + 2 * (rank + 2 * AHEAD)
+    left = v.ids[p[0]]
+    right = v.ids[p[1]]
+    prefetch(rank_of + left)
+    prefetch(rank_of + right)
+    prefetch_pair(t, left, right)
+    prefetch(v.offsets + entry[t.merged[rank + 2 * AHEAD]])
+    prefetch(v.text.data + v.offsets[p[0]])
+    prefetch(v.text.data + v.offsets[p[1]])
+    prefetch(v.text.data + v.offsets[entry[t.merged[rank + AHEAD]]])
+
+
+cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
+    """By id, for a model that is `provable`; the caller frees them. until_failure: no further than to the first byte-level token
+    that is certainly not proved."""
     cdef MergeTable merges = model.merge_table
     cdef const PairTable *t = &merges.table
     cdef const VocabTable *v = &model.map.table
@@ -59,14 +117,18 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
     cdef int32_t *rank_of
     cdef uint32_t *part              # ids of the left and right part of each rank
     cdef uint32_t *entry             # place of each id
+    cdef uint32_t *last = NULL       # until_failure: the last rank that makes each id
     cdef uint32_t left, right
     rank_of = <int32_t *>malloc(<size_t>n * 4)
     part = <uint32_t *>malloc(<size_t>(t.ranks + 1) * 8)
     entry = <uint32_t *>malloc(<size_t>n * 4)
-    if rank_of == NULL or part == NULL or entry == NULL:
+    if until_failure:
+        last = <uint32_t *>malloc(<size_t>n * 4)
+    if rank_of == NULL or part == NULL or entry == NULL or (until_failure and last == NULL):
         free(rank_of)
         free(part)
         free(entry)
+        free(last)
         raise MemoryError("out of memory while looking through the vocabulary")
     with nogil:
         for i in range(n):
@@ -77,25 +139,25 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
             # Words begin as characters: ByteLevel's, or any.
             if v.offsets[i + 1] > a and utf8_len(v.text.data[a]) == v.offsets[i + 1] - a:
                 rank_of[v.ids[i]] = BASE
+        if until_failure:
+            for rank in range(t.ranks):
+                last[t.merged[rank]] = <uint32_t>rank
         for rank in range(t.ranks):
+            fetch_ahead(merges, v, rank_of, entry, rank)
             a = merges.parts[2 * rank]
             b = merges.parts[2 * rank + 1]
             left = part[2 * rank] = v.ids[a]
             right = part[2 * rank + 1] = v.ids[b]
-            if rank_of[t.merged[rank]] != UNPROVED or rank_of[left] == UNPROVED or rank_of[right] == UNPROVED:
+            if rank_of[t.merged[rank]] != UNPROVED:
                 continue
-            if pair_rank(t, left, right) != <uint32_t>rank:
-                continue         # a later line has the pair
             c = entry[t.merged[rank]]
-            i = v.offsets[a + 1] - v.offsets[a]
-            if v.offsets[c + 1] - v.offsets[c] != i + v.offsets[b + 1] - v.offsets[b]:
-                continue         # not what the two strings are together
-            if memcmp(v.text.data + v.offsets[c], v.text.data + v.offsets[a], <size_t>i) != 0:
-                continue
-            if memcmp(v.text.data + v.offsets[c] + i, v.text.data + v.offsets[b], <size_t>(v.offsets[b + 1] - v.offsets[b])) != 0:
-                continue
-            if seam_holds(t, rank_of, part, left, right):
+            if (rank_of[left] != UNPROVED and rank_of[right] != UNPROVED
+                    and pair_rank(t, left, right) == <uint32_t>rank          # else a later line has the pair
+                    and is_sum(v, c, a, b) and seam_holds(t, rank_of, part, left, right)):
                 rank_of[t.merged[rank]] = <int32_t>rank
+            elif until_failure and last[t.merged[rank]] == <uint32_t>rank and byte_level(v, c):
+                break
+    free(last)
     free(part)
     free(entry)
     return rank_of
@@ -128,63 +190,86 @@ cdef int64_t chunk_text(const uint8_t *token, int64_t n, bint marks, uint8_t *ou
     return 0 if k and memchr(out, 0, <size_t>k) != NULL else k
 
 
-cdef int seed_cache(ChunkCache *cache, BPEModel model, bint marks) except -1:
-    """0 where nothing can be known of the vocabulary; 2 if the cache has kept all of these tokens, so that a chunk of at most 16
-    bytes that it lacks is none; else 1."""
+cdef void seeds_free(SeedTable *seeds) noexcept nogil:
+    ht_aligned_free(seeds.table)
+    seeds.table = NULL
+
+
+cdef inline void put_seed(SeedTable *seeds, const ht_key *key, uint32_t hash, uint32_t id) noexcept nogil:
+    cdef uint8_t *b
+    cdef ht_key *k
+    cdef int slot
+    while True:
+        b = seeds.table + (<size_t>(hash & seeds.mask) << 6)
+        k = <ht_key *>b
+        for slot in range(3):
+            if k[slot].lo == 0:
+                k[slot] = key[0]
+                (<uint32_t *>(b + 48))[slot] = id
+                return
+        hash += 1
+
+
+cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bint marks) except -1:
     cdef const VocabTable *v = &model.map.table
     cdef int32_t *rank_of = NULL
-    cdef int64_t i, n, count = 0
+    cdef int64_t i, k, n, waiting = 0, buckets = 64
     cdef uint8_t text[16]
-    cdef ht_key key
-    cdef Value value
+    cdef ht_key keys[AHEAD]
+    cdef uint32_t hashes[AHEAD]
+    cdef uint32_t ids[AHEAD]
     cdef bint whole = model.ignore_merges and model.map.unique_ids
+    if not whole and not provable(model):
+        return False
+    while buckets * 2 < v.size:      # at most two slots in three are taken
+        buckets *= 2
+    seeds.mask = <uint32_t>(buckets - 1)
+    seeds.table = <uint8_t *>ht_aligned(<size_t>buckets * 64)
+    if seeds.table == NULL:
+        raise MemoryError("no memory for the tokens known beforehand")
+    ht_huge(seeds.table, <size_t>buckets * 64)
+    memset(seeds.table, 0, <size_t>buckets * 64)
     if not whole:
-        if not provable(model):
-            return 0
-        rank_of = ranks_of_making(model)
-    if cache_reserve(cache, v.size) != 0:
-        free(rank_of)
-        raise MemoryError("no memory for the word cache")
+        try:
+            rank_of = ranks_of_making(model, False)
+        except BaseException:
+            seeds_free(seeds)
+            raise
     with nogil:
-        memset(&value, 0, sizeof(Value))
-        value.meta = 1
         for i in range(v.size):
             if not whole and rank_of[v.ids[i]] == UNPROVED:
                 continue
             n = chunk_text(v.text.data + v.offsets[i], v.offsets[i + 1] - v.offsets[i], marks, text)
             if n == 0:
                 continue
-            memset(&key, 0, 16)
-            memcpy(&key, text, <size_t>n)
-            value.id0 = v.ids[i]
-            cache_insert(cache, &key, cache.hash_key(key), &value)
-            count += 1
+            memset(&keys[waiting], 0, 16)
+            memcpy(&keys[waiting], text, <size_t>n)
+            hashes[waiting] = hash_key(keys[waiting])
+            ids[waiting] = v.ids[i]
+            prefetch(seeds.table + (<size_t>(hashes[waiting] & seeds.mask) << 6))
+            waiting += 1
+            if waiting == AHEAD:
+                for k in range(waiting):
+                    put_seed(seeds, &keys[k], hashes[k], ids[k])
+                waiting = 0
+        for k in range(waiting):
+            put_seed(seeds, &keys[k], hashes[k], ids[k])
     free(rank_of)
-    return 2 if cache.count + cache.long_count == count else 1
+    return True
 
 
 cdef bint all_proved(BPEModel model) except -1:
     """Whether every token that a chunk could be (of ByteLevel characters only) is what its own text is encoded to."""
     cdef const VocabTable *v = &model.map.table
     cdef int32_t *rank_of
-    cdef int64_t i, k
-    cdef int length
-    cdef uint32_t cp
+    cdef int64_t i
     cdef bint proved = True
     if not provable(model):
         return False
-    rank_of = ranks_of_making(model)
+    rank_of = ranks_of_making(model, True)
     with nogil:
         for i in range(v.size):
-            if rank_of[v.ids[i]] != UNPROVED:
-                continue
-            k = v.offsets[i]
-            while k < v.offsets[i + 1]:
-                cp = utf8_decode(v.text.data + k, &length)
-                if cp >= 512 or CHAR_BYTE[cp] < 0:
-                    break
-                k += length
-            if k == v.offsets[i + 1]:
+            if rank_of[v.ids[i]] == UNPROVED and byte_level(v, i):
                 proved = False
                 break
     free(rank_of)
@@ -196,7 +281,7 @@ def proved_tokens(BPEModel model not None):
     cdef int32_t *rank_of
     if not provable(model):
         return []
-    rank_of = ranks_of_making(model)
+    rank_of = ranks_of_making(model, False)
     try:
         return [i for i in range(model.map.max_id + 1) if rank_of[i] != UNPROVED]
     finally:

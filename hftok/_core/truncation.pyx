@@ -13,7 +13,8 @@ cdef enum:
 
 cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, bint left, Py_ssize_t *first) noexcept nogil:
     """Which of a sequence's tokens `tokenize_with_limit` would have made: n' tokens from *first on. A word counts as a
-    whole; added tokens count, but do not end the search."""
+    whole; added tokens count, but do not end the search. A pre-token without tokens ends it where added tokens have reached
+    the limit before: it shows as a gap in the words' numbers."""
     cdef Py_ssize_t i = 0, j
     cdef int64_t total = 0
     first[0] = 0
@@ -21,6 +22,8 @@ cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, b
         return n
     if not left:
         while i < n:
+            if total >= limit and _gap(words, i):
+                return i
             j = i
             while j < n and words[j] == words[i]:
                 j += 1
@@ -31,6 +34,8 @@ cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, b
         return n
     i = n
     while i > 0:
+        if total >= limit and _gap(words, i):
+            return n - i
         j = i
         while j > 0 and words[j - 1] == words[i - 1]:
             j -= 1
@@ -41,6 +46,11 @@ cdef Py_ssize_t kept_tokens(const int32_t *words, Py_ssize_t n, int64_t limit, b
         i = j
     first[0] = 0
     return n
+
+
+cdef inline bint _gap(const int32_t *words, Py_ssize_t i) noexcept nogil:
+    """Whether a word without tokens stands before token i, which is not the first."""
+    return (words[i] & (DIRECT_WORD - 1)) > (words[i - 1] & (DIRECT_WORD - 1)) + 1
 
 
 cdef int64_t truncated_lengths(int64_t *a, int64_t *b, int64_t room, int strategy) noexcept nogil:

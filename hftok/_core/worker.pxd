@@ -2,6 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from hftok._core.chunk_cache cimport ChunkCache, Value, hash_key_fn, hash_long_fn, ht_key
+from hftok._core.models.merges cimport PairTable
+from hftok._core.seeds cimport SeedTable
 
 cdef extern from "block.h":
     ctypedef struct ht_ascii:
@@ -129,7 +131,9 @@ cdef struct RawRules:
     int32_t marks            # a space stands for U+2581
     int32_t prefix
     int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
+    const uint32_t *stable_bits      # then by code point below U+10000, a bit each
     uint8_t cut_after[256]   # before a space behind this byte, with a letter behind it, a chunk begins in every text
+    uint32_t ascii_joins[512]        # marks: bit (left << 7 | right), some merge joins the two, a space being a mark
     uint8_t joins_mark[128]  # marks: some merge joins this character and a mark behind it
 
 cdef struct Worker
@@ -148,12 +152,39 @@ ctypedef int (*normalize_fn)(Worker *w, const uint8_t *text, int64_t size, int64
 
 ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
 
+cdef enum:
+    HOLES = 256              # words that a flush may pass over at a time
+    NO_SYMBOL = 0xFFFFFFFF
+    HOLE_IDS = 16            # tokens of such a word at most: it has so many bytes at most
+
+cdef struct Hole:
+    # A word that a flush has passed over: its tokens are to be put at ids[at:].
+    ht_key key
+    int64_t at
+    int64_t mark             # the document's number among those of the flush
+    uint32_t hash
+    uint32_t size            # bytes
+    uint32_t count           # tokens
+    uint32_t begins          # a bit for each byte that begins one
+    uint32_t ids[HOLE_IDS]
+
+# Finds the tokens of all words passed over and puts them in their places.
+ctypedef int (*fill_fn)(Worker *w) noexcept nogil
+
+cdef struct WordMerges:
+    # How words of at most 16 bytes become tokens.
+    const PairTable *table   # packed and scannable
+    const uint32_t *byte_ids         # byte -> id of the symbol it is, or NO_SYMBOL: words with such bytes are not for this
+    const uint32_t *byte_pairs       # byte << 8 | byte -> rank of the merge of the two, or NO_RANK
+    const SeedTable *seeds   # words that are one token, or NULL
+
 cdef struct Kernels:
     valid_fn utf8_valid      # NULL: no better than byte by byte
     scan_fn scan
     flush_fn flush
     hash_key_fn hash_key
     hash_long_fn hash_long
+    fill_fn fill             # NULL: the scanner passes nothing over
 
 cdef struct Worker:
     const Kernels *kernels
@@ -212,6 +243,11 @@ cdef struct Worker:
     region_fn region
     normalize_fn normalize
     const RawRules *rules
+    # Words that are not in their home bucket, while ids alone are wanted (scanners/holes.pxi). NULL: each goes to miss.
+    const WordMerges *merges
+    Hole *holes
+    int64_t n_holes
+    int64_t mark             # documents of this flush that have ended
     void *context            # the engine's own per-worker state, for miss and region
     int64_t lookups          # chunks looked up, ...
     int64_t beyond           # ... of these not in their home bucket, ...

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memmove, memset
 
+from hftok._core.array_memory cimport kept_free, kept_realloc
 from hftok._core.chunk_cache cimport cache_free, cache_init
 
 cdef extern from "memory.h" nogil:
@@ -30,7 +31,9 @@ cdef Worker *worker_new(const Kernels *kernels, CharTables *tables, int64_t cach
         return NULL
     w.kernels = kernels
     w.tables = tables
-    if cache_init(&w.cache, cache_budget, kernels.hash_key, kernels.hash_long) != 0 or worker_room(w, FIRST_TEXT, FIRST_CHUNKS) != 0:
+    w.holes = <Hole *>malloc(HOLES * sizeof(Hole))
+    if (w.holes == NULL or cache_init(&w.cache, cache_budget, kernels.hash_key, kernels.hash_long) != 0
+            or worker_room(w, FIRST_TEXT, FIRST_CHUNKS) != 0):
         worker_free(w)
         return NULL
     return w
@@ -47,8 +50,9 @@ cdef void worker_free(Worker *w) noexcept nogil:
     free(w.joined)
     free(w.directs)
     free(w.marks)
-    free(w.ids)
-    free(w.spans)
+    free(w.holes)
+    kept_free(w.ids)
+    kept_free(w.spans)
     free(w.words)
     free(w)
 
@@ -56,7 +60,7 @@ cdef void worker_free(Worker *w) noexcept nogil:
 cdef void worker_reset(Worker *w) noexcept nogil:
     """Ready for a call: no chunks, no output. Buffers and cache stay."""
     w.used = w.n_starts = w.n_ends = w.n_directs = w.next_direct = w.n_marks = 0
-    w.n_ids = 0
+    w.n_ids = w.n_holes = w.mark = 0
     w.word = 0
     w.row_begun = 0
     w.run = w.character = 0
@@ -121,8 +125,8 @@ cdef int worker_join_room(Worker *w) noexcept nogil:
 
 
 cdef void worker_drop_ids(Worker *w) noexcept nogil:
-    free(w.ids)
-    free(w.spans)
+    kept_free(w.ids)
+    kept_free(w.spans)
     free(w.words)
     w.ids = NULL
     w.spans = NULL
@@ -143,13 +147,13 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
         capacity = w.id_capacity
         if w.n_ids + tokens + 8 > capacity:
             capacity = capacity * 2 if capacity * 2 > w.n_ids + tokens + 8 else w.n_ids + tokens + 8
-        p = realloc(w.ids, <size_t>capacity * 4)
+        p = kept_realloc(w.ids, <size_t>capacity * 4)
         if p == NULL:
             return SCAN_NO_MEMORY
         w.ids = <uint32_t *>p
         ht_huge(p, <size_t>capacity * 4)
         if w.want_spans or w.spans != NULL:
-            p = realloc(w.spans, <size_t>capacity * 8)
+            p = kept_realloc(w.spans, <size_t>capacity * 8)
             if p == NULL:
                 return SCAN_NO_MEMORY
             w.spans = <uint32_t *>p

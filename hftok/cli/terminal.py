@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,13 +53,23 @@ class Style:
         lines, line, used = [], "", 0
         for number, (token, (start, end)) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True)):
             shown, span = printable(token), f"{start}:{end}"
-            size = len(shown) + len(span) + 2
+            size = columns(shown) + len(span) + 2
             if line and used + size > width - len(indent):
                 lines.append(line)
                 line, used = "", 0
             line += f"{self.token(shown, number)}{self.dim(span)} " if self.colour else f"{shown}[{span}] "
             used += size + (0 if self.colour else 1)
         return "\n".join(indent + part.rstrip() for part in [*lines, line])
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for East Asian characters and emoji, none for marks.
+
+    >>> columns("ab"), columns("東京"), columns("e\u0301")
+    (2, 4, 1)
+    """
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.category(c) in ("Mn", "Me") for c in text)
 
 
 def printable(text: str) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
 from hftok.foreign import is_foreign
-from hftok.hf.library import BackendTokenizer
+from hftok.hf.backend_022 import Tokenizer022
+from hftok.hf.library import EVERY_WINDOW, BackendTokenizer
+from hftok.serialization import load_file
 from hftok.tokenizer import Tokenizer
 
-__all__ = ["Given", "PreTokenizerAsReference", "own_backend", "reference_component"]
+__all__ = [
+    "Given",
+    "OwnBackend",
+    "PreTokenizerAsReference",
+    "backend_copy",
+    "backend_from_file",
+    "own_backend",
+    "reference_component",
+]
+
+# What the installed tokenizers library would answer.
+OwnBackend: type[Tokenizer] = Tokenizer022 if EVERY_WINDOW else Tokenizer
 
 
 class Given:
@@ -28,7 +42,18 @@ def own_backend(value: Any) -> Any:
     Raises:
         UnsupportedTokenizerError: it cannot be reproduced.
     """
-    return Tokenizer(value) if is_foreign(value, "Tokenizer") else value
+    return OwnBackend(value) if is_foreign(value, "Tokenizer") else value
+
+
+def backend_copy(tokenizer: Tokenizer) -> Tokenizer:
+    """A backend of its own with the same components, tokens and settings."""
+    made = copy.deepcopy(tokenizer)
+    return made if isinstance(made, OwnBackend) else OwnBackend._of_parts(made._parts())
+
+
+def backend_from_file(path: str) -> Tokenizer:
+    """A backend from a tokenizer.json."""
+    return OwnBackend._of_parts(load_file(path))
 
 
 def reference_component(name: str, component: Any) -> Any:

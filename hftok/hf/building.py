@@ -22,13 +22,10 @@ import orjson
 
 import hftok
 from hftok import decoders, load_cache, models, normalizers, pre_tokenizers, processors, serialization
-from hftok.hf.library import TokenizersBackend
+from hftok.hf.library import CONVERT
 from hftok.models import _HANDED_OUT, BPE
 
-__all__ = ["CONVERT", "native_format", "on_our_components"]
-
-# transformers' own, whatever is put in its place later.
-CONVERT: Any = TokenizersBackend.convert_to_native_format.__func__
+__all__ = ["forget_handed_out", "names_in", "native_format", "on_our_components"]
 
 _MODULES: dict[str, Any] = {
     "decoders": decoders,
@@ -100,7 +97,7 @@ def on_our_components(function: Any) -> Callable[..., Any] | None:
     if not isinstance(function, FunctionType):
         return None
     names: dict[str, Any] = {}
-    for name in _names_in(function.__code__):
+    for name in names_in(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, (type, ModuleType)) and id(value) in _reference():
             names[name] = _reference()[id(value)]
@@ -130,6 +127,6 @@ def native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return CONVERT(cls, *args, **kwargs)
 
 
-def _names_in(code: Any) -> set[str]:
+def names_in(code: Any) -> set[str]:
     """The names that code and the functions inside it look up."""
-    return {*code.co_names, *(name for part in code.co_consts if hasattr(part, "co_names") for name in _names_in(part))}
+    return {*code.co_names, *(name for part in code.co_consts if hasattr(part, "co_names") for name in names_in(part))}

@@ -10,40 +10,36 @@ The fast way (`_core/hf_calls.pyx`) looks calls up in the plans that are made he
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
 from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
+from hftok.hf.building import names_in
 from hftok.hf.library import (
+    CALLS,
+    EVERY_WINDOW,
+    LISTS_ARE_BATCHES,
+    TAKES_ANY_ARGUMENT,
     BatchEncoding,
     PaddingStrategy,
     TensorType,
-    TokenizerBase,
     TokenizersBackend,
     TruncationStrategy,
 )
 from hftok.serialization import TruncationParams
 from hftok.tokenizer import Tokenizer
 
-__all__ = ["CallBackend", "keeps_plans"]
+__all__ = ["CallBackend", "in_a_view", "keeps_plans", "only_checks"]
 
 # What transformers does in a call.
 ORIGINALS: dict[str, Any] = {
-    "__call__": TokenizerBase.__call__,
-    "encode": TokenizerBase.encode,
-    "_encode_plus": TokenizersBackend._encode_plus,
-    "_get_padding_truncation_strategies": TokenizerBase._get_padding_truncation_strategies,
-    "set_truncation_and_padding": TokenizersBackend.set_truncation_and_padding,
-    "_convert_encoding": TokenizersBackend._convert_encoding,
+    name: getattr(TokenizersBackend, name) for name in ("__call__", "encode", *CALLS[0], *CALLS[1])
 }
 
 # What a plan stands for: where a class or a person has another of these, no plans are used.
-STANDS_FOR = (
-    "_encode_plus",
-    "_get_padding_truncation_strategies",
-    "set_truncation_and_padding",
-    "_convert_encoding",
-)
+STANDS_FOR = (*CALLS[0], *CALLS[1])
 
 
 class CallBackend(Tokenizer):
@@ -75,7 +71,7 @@ class CallBackend(Tokenizer):
 
 def _every_window(tokenizer: Any, kwargs: dict[str, Any]) -> bool:
     """Whether a call wants all windows of a long text: its argument `full_overflow`, or the tokenizer's attribute."""
-    return bool(kwargs.get("full_overflow", tokenizer.__dict__.get("full_overflow", False)))
+    return EVERY_WINDOW or bool(kwargs.get("full_overflow", tokenizer.__dict__.get("full_overflow", False)))
 
 
 def _view(tokenizer: Any, every_window: bool) -> Any:
@@ -96,16 +92,52 @@ def _slow_encode(self: Any, *args: Any, **kwargs: Any) -> Any:
     return ORIGINALS["encode"](self, *args, **kwargs)
 
 
-def _slow_encode_plus(self: Any, *args: Any, **kwargs: Any) -> Any:
-    backend = self._tokenizer
-    if isinstance(backend, CallBackend) or not isinstance(backend, Tokenizer):
-        # A call inside a call; or inside a constructor, where the backend may still be the reference's.
-        return ORIGINALS["_encode_plus"](self, *args, **kwargs)
-    view = _view(self, _every_window(self, kwargs))
-    try:
-        return ORIGINALS["_encode_plus"](view, *args, **kwargs)
-    finally:
-        view._tokenizer.publish()
+# What code looks up that only checks `is_split_into_words` and goes on to the method that it is in place of.
+_NAMES_OF_CHECKS = {
+    "get",
+    "add_prefix_space",
+    "super",
+    *CALLS[0],
+    "__class__",
+    "__name__",
+    "AssertionError",
+    "Exception",
+}
+_checks: set[Any] = set()  # what `in_a_view` has made of such methods
+
+
+def only_checks(function: Any) -> bool:
+    """Whether a class's own method only refuses `is_split_into_words` in some cases (as GPT-2's in 4.57 does)."""
+    if not isinstance(function, FunctionType) or not function.__module__.startswith("transformers.models."):
+        return False
+    return names_in(function.__code__) <= _NAMES_OF_CHECKS
+
+
+def in_a_view(original: Any) -> Callable[..., Any]:
+    """A method of transformers that sets up the backend and uses it, over a backend of its own settings."""
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        every_window = _every_window(self, kwargs)
+        if not TAKES_ANY_ARGUMENT:
+            kwargs.pop("full_overflow", None)
+        backend = self._tokenizer
+        if isinstance(backend, CallBackend) or not isinstance(backend, Tokenizer):
+            # A call inside a call; or inside a constructor, where the backend may still be the reference's.
+            return original(self, *args, **kwargs)
+        view = _view(self, every_window)
+        try:
+            return original(view, *args, **kwargs)
+        finally:
+            view._tokenizer.publish()
+
+    if only_checks(original):
+        _checks.add(method)
+    return method
+
+
+def _checks_words(cls: Any) -> bool:
+    return any(getattr(cls, name) in _checks for name in CALLS[0])
 
 
 # ---- plans -----------------------------------------------------------------------------------------------------------
@@ -175,6 +207,7 @@ def _plan(
         None if return_tensors is None else TensorType(return_tensors).value,
         None if longest is None or longest == 0 else longest,
         _trim_table(backend, engine) if trims else None,
+        only_ids and not LISTS_ARE_BATCHES,
     )
 
 
@@ -195,7 +228,11 @@ def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | N
     max_length, verbose = given.pop("max_length", None), given.get("verbose", True)
     if padding is True and max_length is not None and verbose and truncation in (None, False, "do_not_truncate"):
         return None  # transformers warns each time
-    given.setdefault("full_overflow", _every_window(tokenizer, given))
+    if given.get("split_special_tokens", False) is None and not TAKES_ANY_ARGUMENT:
+        return None
+    if given.get("is_split_into_words") and _checks_words(type(tokenizer)):
+        return None
+    given["full_overflow"] = _every_window(tokenizer, given)
     try:
         padding_strategy, truncation_strategy, max_length, _ = tokenizer._get_padding_truncation_strategies(
             padding=padding,
@@ -226,7 +263,7 @@ def _plan_of_encode(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
 
 def _plan_of_encode_plus(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
     given = {key: value for key, value in kwargs.items() if key not in ("text", "text_pair", "sanitize_control_tokens")}
-    given.setdefault("full_overflow", _every_window(tokenizer, given))
+    given["full_overflow"] = _every_window(tokenizer, given)
     try:
         return _plan(tokenizer, False, **given)
     except Exception:
@@ -237,16 +274,22 @@ def keeps_plans(tokenizer: Any) -> bool:
     """Whether every method that a plan stands for is transformers' own or ours, on the class and on the object."""
     cls = type(tokenizer)
     for name in STANDS_FOR:
-        if name in tokenizer.__dict__ or getattr(cls, name) not in (ORIGINALS[name], REPLACED.get(name)):
+        method = getattr(cls, name)
+        if name in tokenizer.__dict__ or (
+            method not in (ORIGINALS[name], REPLACED.get(name)) and method not in _checks
+        ):
             return False
     return isinstance(tokenizer.__dict__.get("_tokenizer"), Tokenizer)
 
 
+_slow_encode_plus = in_a_view(ORIGINALS["_encode_plus"])
 REPLACED: dict[str, Any] = {
     "__call__": hf_calls.call,
     "encode": hf_calls.encode,
-    "_encode_plus": hf_calls.encode_plus,
+    **{name: in_a_view(ORIGINALS[name]) for name in CALLS[0]},
 }
+if TAKES_ANY_ARGUMENT:
+    REPLACED["_encode_plus"] = hf_calls.encode_plus
 for _name, _function in REPLACED.items():
     functools.update_wrapper(_function, ORIGINALS[_name])  # transformers' name, documentation and signature
 

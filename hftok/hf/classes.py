@@ -8,7 +8,6 @@ class has transformers' common one; what a class does in its own way it goes on 
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 import os
 import threading
@@ -19,10 +18,17 @@ from typing import Any
 from hftok._core import hf_calls
 from hftok.added_tokens import AddedToken as OwnToken
 from hftok.errors import UnsupportedTokenizerError
-from hftok.hf.backends import Given, PreTokenizerAsReference, own_backend, reference_component
-from hftok.hf.building import CONVERT, forget_handed_out, native_format, on_our_components
-from hftok.hf.calls import ORIGINALS, keeps_plans
-from hftok.hf.library import TokenizerBase, TokenizersBackend
+from hftok.hf.backends import (
+    Given,
+    PreTokenizerAsReference,
+    backend_copy,
+    backend_from_file,
+    own_backend,
+    reference_component,
+)
+from hftok.hf.building import forget_handed_out, native_format, on_our_components
+from hftok.hf.calls import ORIGINALS, REPLACED, in_a_view, keeps_plans, only_checks
+from hftok.hf.library import CALLS, CONVERT, TokenizerBase, TokenizersBackend
 from hftok.hf.methods import replaced_methods
 from hftok.hf.tokens import reference_token, reference_tokens
 from hftok.hf.training import on_our_trainers
@@ -33,6 +39,10 @@ __all__ = ["accelerate", "accelerated_class", "is_accelerated", "not_accelerated
 
 _classes: dict[Any, Any] = {}
 _lock = threading.RLock()
+
+
+# A class that has its own of these does something around a call.
+_SWITCHES = ("_switch_to_input_mode", "_switch_to_target_mode")
 
 
 def is_accelerated(cls: Any) -> bool:
@@ -66,18 +76,24 @@ def _namespace(base: Any) -> dict[str, Any]:
         "__reduce__": _reduce(base),
         "add_special_tokens": _with_reference_tokens(base.add_special_tokens),
         "from_pretrained": _loader(base),
-        "convert_to_native_format": _native_format(base),
-        "_patch_mistral_regex": _mistral_regex(base),
         "_repr_html_": _as_html,
     }
-    calls = {"encode": hf_calls.encode, "_encode_plus": hf_calls.encode_plus}
-    if not hasattr(base, "_switch_to_input_mode") and not hasattr(base, "_switch_to_target_mode"):
-        calls["__call__"] = hf_calls.call
-    for name, function in calls.items():
+    if CONVERT is not None:
+        namespace["convert_to_native_format"] = _native_format(base)
+        namespace["_patch_mistral_regex"] = _mistral_regex(base)
+    for name, function in REPLACED.items():
         if getattr(base, name) is ORIGINALS[name]:
             namespace[name] = function
-    if base._encode_plus is not ORIGINALS["_encode_plus"]:
-        namespace["_encode_plus"] = _one_at_a_time(base._encode_plus)
+    if any(getattr(base, name, None) is not getattr(TokenizersBackend, name, None) for name in _SWITCHES):
+        namespace.pop("__call__", None)
+    for name in ORIGINALS:
+        own = getattr(base, name)
+        if own is ORIGINALS[name]:
+            continue
+        if name in CALLS[0] and only_checks(own):
+            namespace[name] = in_a_view(own)
+        elif name in CALLS[0] or name in ("encode_plus", "batch_encode_plus"):
+            namespace[name] = _one_at_a_time(own)
     if base.train_new_from_iterator is TokenizersBackend.train_new_from_iterator:
         namespace["train_new_from_iterator"] = on_our_trainers(base.train_new_from_iterator)
     return {**replaced_methods(base), **namespace}
@@ -109,13 +125,18 @@ def _constructor(base: Any) -> Callable[..., None]:
             base.__init__(self, *args, **_for_transformers(kwargs))
             not_accelerated(self, error)
             return
-        if own is not None:
+        if own is None:
+            built = _built_on_ours(base, self, args, given)
+            forget_handed_out()
+            if not built:
+                base.__init__(self, *args, **_for_transformers(given))
+        elif source is not None or base.__init__ is TokenizersBackend.__init__:
             given.pop("tokenizer_file", None)
-            given["tokenizer_object"] = own
-        built = own is None and _built_on_ours(base, self, args, given)
-        forget_handed_out()
-        if not built:
+            base.__init__(self, *args, **{**_for_transformers(given), "tokenizer_object": own})
+        elif not _built_on_file(base, self, args, {**given, "tokenizer_object": own}):
+            own = None
             base.__init__(self, *args, **_for_transformers(given))
+        forget_handed_out()
         try:
             _finish(self)
         except UnsupportedTokenizerError as error:
@@ -139,8 +160,16 @@ def _for_transformers(kwargs: dict[str, Any]) -> dict[str, Any]:
 def _built_on_ours(base: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Run a class's constructor on our components, if it builds its backend and that is fine with ours."""
     constructor = on_our_components(base.__init__)
-    if constructor is None:
-        return False
+    return constructor is not None and _constructed(constructor, self, args, kwargs)
+
+
+def _built_on_file(base: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Run a class's own constructor on our backend in place of the file that it would read (4.57); some ask for classes
+    of the reference."""
+    return _constructed(base.__init__, self, args, kwargs)
+
+
+def _constructed(constructor: Any, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     before = dict(self.__dict__)
     try:
         constructor(self, *args, **kwargs)
@@ -160,12 +189,12 @@ def _own_source(base: Any, kwargs: dict[str, Any]) -> Given | None:
     if isinstance(source, Given):
         return source  # shared with the tokenizer that as_hf() was called on
     if isinstance(source, Tokenizer):
-        made = copy.deepcopy(source)  # transformers copies what it is given
-    elif source is None and base.__init__ is TokenizersBackend.__init__:
+        made = backend_copy(source)  # transformers copies what it is given
+    elif source is None and (base.__init__ is TokenizersBackend.__init__ or CONVERT is None):
         file = kwargs.get("tokenizer_file")
-        if file is None or not os.path.isfile(file):
+        if file is None or not os.path.isfile(file) or kwargs.get("from_slow"):
             return None
-        made = Tokenizer.from_file(os.fspath(file))
+        made = backend_from_file(os.fspath(file))
     else:
         return None
     made._ready()  # what cannot be reproduced is refused now

@@ -13,7 +13,7 @@ from typing import Any
 
 from hftok._core.hf_padding import lengths_of_rows, padded_matrix
 from hftok.added_tokens import AddedToken as OwnToken
-from hftok.hf.library import BatchEncoding, PaddingStrategy, TokenizerBase, TokenizersBackend
+from hftok.hf.library import LISTS_ARE_BATCHES, PAD_ADVICE, BatchEncoding, PaddingStrategy, TokenizersBackend
 from hftok.hf.tokens import reference_token
 from hftok.tokenizer import Tokenizer
 
@@ -25,10 +25,14 @@ def decode(self: Any, token_ids: Any, skip_special_tokens: Any = False, **kwargs
         kind = type(token_ids[0])
         if kind is int:
             return self._tokenizer.decode(token_ids, skip_special_tokens=skip_special_tokens)
-        if kind is list and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in token_ids):
+        if (
+            kind is list
+            and LISTS_ARE_BATCHES
+            and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in token_ids)
+        ):
             backend_decode = self._tokenizer.decode
             return [backend_decode(ids, skip_special_tokens=skip_special_tokens) for ids in token_ids]
-    return TokenizerBase.decode(self, token_ids, skip_special_tokens, **kwargs)
+    return ORIGINALS["decode"](self, token_ids, skip_special_tokens, **kwargs)
 
 
 def _leaves_text_alone(self: Any, kwargs: dict[str, Any]) -> bool:
@@ -53,7 +57,7 @@ def convert_ids_to_tokens(self: Any, ids: Any, skip_special_tokens: bool = False
         if not added.tokens:
             return [strings.get(id_) for id_ in ids]
         return [added.string(id_) if id_ in added.tokens else strings.get(id_) for id_ in ids]
-    return TokenizersBackend.convert_ids_to_tokens(self, ids, skip_special_tokens)
+    return ORIGINALS["convert_ids_to_tokens"](self, ids, skip_special_tokens)
 
 
 def convert_tokens_to_ids(self: Any, tokens: Any) -> Any:
@@ -63,7 +67,7 @@ def convert_tokens_to_ids(self: Any, tokens: Any) -> Any:
         found = [added[token] if token in added else ids.get(token) for token in tokens]
         if None not in found:
             return found
-    return TokenizerBase.convert_tokens_to_ids(self, tokens)
+    return ORIGINALS["convert_tokens_to_ids"](self, tokens)
 
 
 def pad(
@@ -78,7 +82,9 @@ def pad(
     verbose: Any = True,
 ) -> Any:
     done = None
-    warned = verbose and padding is True and max_length is not None
+    warned = (verbose and padding is True and max_length is not None) or (
+        PAD_ADVICE is not None and not self.deprecation_warnings.get(PAD_ADVICE)
+    )
     if return_tensors in ("pt", "np") and padding_side in (None, "right", "left") and not warned:
         done = _padded(
             self,
@@ -92,7 +98,7 @@ def pad(
         )
     if done is not None:
         return done
-    return TokenizerBase.pad(
+    return ORIGINALS["pad"](
         self,
         encoded_inputs,
         padding=padding,
@@ -179,29 +185,28 @@ def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
 
 _added_tokens_decoder = property(_reference_tokens_by_id, doc=TokenizersBackend.added_tokens_decoder.__doc__)
 
-# name -> (ours, whose method it replaces, what else of transformers it stands for)
-REPLACED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
-    "decode": (decode, TokenizerBase, ("_decode",)),
-    "convert_ids_to_tokens": (convert_ids_to_tokens, TokenizersBackend, ()),
-    "convert_tokens_to_ids": (
-        convert_tokens_to_ids,
-        TokenizerBase,
-        ("_convert_token_to_id_with_added_voc",),
-    ),
-    "pad": (pad, TokenizerBase, ("_pad", "_get_padding_truncation_strategies")),
-    "added_tokens_decoder": (_added_tokens_decoder, TokenizersBackend, ()),
-    "_added_tokens_decoder": (_added_tokens_decoder, TokenizersBackend, ()),
+# name -> (ours, what else of transformers it stands for)
+REPLACED: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "decode": (decode, ("_decode",)),
+    "convert_ids_to_tokens": (convert_ids_to_tokens, ()),
+    "convert_tokens_to_ids": (convert_tokens_to_ids, ("_convert_token_to_id_with_added_voc",)),
+    "pad": (pad, ("_pad", "_get_padding_truncation_strategies")),
+    "added_tokens_decoder": (_added_tokens_decoder, ()),
+    "_added_tokens_decoder": (_added_tokens_decoder, ()),
 }
-for _name, (_function, _owner, _) in REPLACED.items():
-    if not isinstance(_function, property):
-        functools.update_wrapper(_function, getattr(_owner, _name))
+ORIGINALS: dict[str, Any] = {
+    name: getattr(TokenizersBackend, name) for name in REPLACED if hasattr(TokenizersBackend, name)
+}
+for _name, _original in ORIGINALS.items():
+    if not isinstance(_original, property):
+        functools.update_wrapper(REPLACED[_name][0], _original)
 
 
 def replaced_methods(base: Any) -> dict[str, Callable[..., Any] | property]:
     """The methods of `REPLACED` for a class of transformers."""
     return {
-        name: function
-        for name, (function, owner, others) in REPLACED.items()
-        if getattr(base, name) is getattr(owner, name)
-        and all(getattr(base, other) is getattr(TokenizersBackend, other) for other in others)
+        name: REPLACED[name][0]
+        for name, original in ORIGINALS.items()
+        if getattr(base, name) is original
+        and all(getattr(base, other) is getattr(TokenizersBackend, other) for other in REPLACED[name][1])
     }

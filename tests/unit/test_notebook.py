@@ -60,8 +60,10 @@ def test_page(tokenizer: hftok.Tokenizer) -> None:
         assert [item["text"] for item in page.items] == encoding.tokens
         assert [int(item["small"]) for item in page.items] == encoding.ids
         assert [item.get("class") for item in page.items] == ["special", None, None, None, None]
-        assert page.items[0]["title"] == "[CLS]: id 4, special"
-        assert page.items[2]["title"] == "<b>: id 1, characters 3 to 6"
+        assert page.items[0]["title"] == "id 4, special: [CLS]"
+        assert page.items[2]["title"] == "id 1, characters 3 to 6: <b>"
+        assert page.items[2]["data-span"] == "3:6"
+        assert "data-span" not in page.items[0]
         assert "prefers-color-scheme: dark" in page.styles
 
 
@@ -69,6 +71,25 @@ def test_blanks_are_shown(tokenizer: hftok.Tokenizer) -> None:
     tokenizer.add_tokens(["\u200b\n"])
     page = Page(hftok.visualize("hi\u200b\n", tokenizer, add_special_tokens=False)._repr_html_())
     assert [item["text"] for item in page.items] == ["hi", "\\u200b\\n"]
+
+
+def test_special_tokens_in_the_text_are_marked(tokenizer: hftok.Tokenizer) -> None:
+    """What a text smuggles in is told from what it spells."""
+    tokenizer.add_special_tokens(["<end>"])
+    tokenizer.add_tokens(["plain"])
+    shown = hftok.visualize("hi<end>plain", tokenizer)
+    assert shown.tokens == ["[CLS]", "hi", "<end>", "plain"]
+    assert shown.special == [True, False, True, False]
+    assert Page(shown._repr_html_()).items[2]["title"] == "id 6, special, characters 2 to 7: <end>"
+    tokenizer.add_special_tokens(["[UNK]"])
+    shown = hftok.visualize("what? [UNK]", tokenizer)  # one for what is unknown, and one that the text spells
+    assert shown.tokens == ["[CLS]", "[UNK]", "[UNK]"]
+    assert shown.special == [True, False, True]
+    tokenizer.encode_special_tokens = True
+    assert hftok.visualize("hi <end>", tokenizer).special == [True, False, False]
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    assert hftok.visualize("hi<end>plain", theirs).special == [True, False, True, False]
 
 
 def test_long_texts_are_cut(tokenizer: hftok.Tokenizer) -> None:
@@ -120,6 +141,19 @@ def test_terminal(tokenizer: hftok.Tokenizer, monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+def test_terminal_lines_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters of two columns are counted as such."""
+    monkeypatch.setenv("COLUMNS", "60")
+    characters = "分词器把一段文字切成模型认识的小块"
+    made = hftok.Tokenizer(hftok.models.WordLevel({c: i for i, c in enumerate(characters)}, unk_token="分"))
+    made.pre_tokenizer = hftok.pre_tokenizers.Split("", "isolated")
+    lines = hftok.visualize(characters, made).as_text(colour=False).split("\n")
+    assert "".join(re.findall(r"(\S)\[", "".join(lines))) == characters
+    widths = [len(line) + sum(c in characters for c in line) for line in lines]
+    assert len(lines) == 3
+    assert max(widths) <= 60
+
+
 def test_comparison(tokenizer: hftok.Tokenizer) -> None:
     letters = hftok.Tokenizer(hftok.models.BPE({"h": 0, "i": 1}, []))
     compared = hftok.compare("hi", [tokenizer, letters], ["words", "<letters>"])
@@ -134,6 +168,8 @@ def test_other_tokenizers() -> None:
     tokenizers = pytest.importorskip("tokenizers")
     reference = tokenizers.Tokenizer(tokenizers.models.WordLevel({"hi": 0, "?": 1}, unk_token="?"))
     assert hftok.visualize("hi", reference).tokens == ["hi"]
+    ready_made = tokenizers.implementations.BertWordPieceTokenizer({"hi": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3})
+    assert hftok.visualize("hi", ready_made).special == [True, False, True]
     with pytest.raises(TypeError, match="no tokenizer"):
         hftok.visualize("hi", 5)
     tiktoken = pytest.importorskip("tiktoken")
@@ -151,6 +187,11 @@ def test_transformers_tokenizer(tmp_path: Any) -> None:
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhi\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
     tokenizer = hftok.hf.AutoTokenizer.from_pretrained(tmp_path)
+    shown = hftok.visualize("hi [SEP]", tokenizer)
+    assert shown.tokens == ["[CLS]", "hi", "[SEP]", "[SEP]"]
+    assert shown.special == [True, False, True, True]
+    with pytest.raises(TypeError, match="without offsets"):
+        hftok.visualize("hi", hftok.hf.CanineTokenizer())
     shown = hftok.visualize("hi hi", tokenizer)
     assert shown.tokens == ["[CLS]", "hi", "hi", "[SEP]"]
     assert shown.special == [True, False, False, True]

@@ -19,9 +19,14 @@ import hftok
 PACKAGE = pathlib.Path(hftok.__file__).parent
 ROOT = pathlib.Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINS = dict(
-    line.split("==") for line in (ROOT / "requirements-test.txt").read_text().split("\n") if line and line[0] != "#"
-)
+
+
+def pins(name):
+    lines = (ROOT / name).read_text().split("\n")
+    return dict(line.split("==") for line in lines if line and line[0] != "#")
+
+
+PINS, PINS_4_57 = pins("requirements-test.txt"), pins("requirements-test-4.57.txt")
 
 
 def test_versions_agree():
@@ -36,9 +41,13 @@ def test_versions_agree():
 
 
 def test_pins_are_exact_and_cover_the_run_time():
-    assert all(re.fullmatch(r"[0-9][0-9.]*", version) for version in PINS.values())
-    for requirement in PROJECT["project"]["dependencies"]:
-        assert re.match(r"[\w-]+", requirement).group() in PINS, requirement
+    for pinned in PINS, PINS_4_57:
+        assert all(re.fullmatch(r"[0-9][0-9.]*", version) for version in pinned.values())
+        for requirement in PROJECT["project"]["dependencies"]:
+            assert re.match(r"[\w-]+", requirement).group() in pinned, requirement
+    assert PINS_4_57["transformers"].startswith("4.57.")
+    for name in ("numpy", "torch", "pytest", "hypothesis", "regex", "orjson"):
+        assert PINS_4_57[name] == PINS[name]
 
 
 @pytest.mark.parametrize("name", ["tokenizers", "transformers", "hypothesis", "pytest"])
@@ -58,16 +67,14 @@ def test_readme_commands():
         assert f"hftok {command}" in readme.replace("hftok\nparity", "hftok parity"), command
 
 
-def test_links_of_the_documents():
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
-        for target in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text()):
-            assert (path.parent / target).exists(), f"{path.name}: {target}"
-
-
 def test_differences_name_tests_that_exist():
+    """Rows stand by subject, in the order of their numbers in each; a number is given once and kept."""
     text = (ROOT / "docs/differences.md").read_text()
     rows = re.findall(r"^\| (\d+) \|(.*)\|$", text, re.MULTILINE)
-    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    assert sorted(int(number) for number, _ in rows) == list(range(1, len(rows) + 1))
+    for section in text.split("\n## "):
+        numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)]
+        assert numbers == sorted(numbers)
     for number, row in rows:
         cells = row.split("|")
         test = cells[-1].strip().split("::")
@@ -79,7 +86,8 @@ def test_differences_name_tests_that_exist():
 def test_documents_name_no_private_places():
     """Nothing that is shipped speaks of the machine that it was written on."""
     pattern = re.compile(r"/(?:root|home|work|tmp)/\w|localhost|\b10\.\d+\.\d+\.\d+")
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *PACKAGE.rglob("*.py"), *ROOT.glob("benchmarks/*.py")]:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb")]
+    for path in [*documents, *PACKAGE.rglob("*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]:
         assert not pattern.search(path.read_text(encoding="utf-8")), path
 
 
@@ -151,7 +159,15 @@ def sdist(tmp_path_factory):
 
 
 def test_source_distribution_holds_what_a_build_needs(sdist):
-    wanted = {"pyproject.toml", "setup.py", "README.md", "LICENSE", "CHANGELOG.md", "requirements-test.txt"}
+    wanted = {
+        "pyproject.toml",
+        "setup.py",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "requirements-test.txt",
+        "requirements-test-4.57.txt",
+    }
     for pattern in ("*.py", "*.pyx", "*.pxd", "*.pxi", "*.h", "*.pyi", "data/*"):
         wanted |= {str(path.relative_to(ROOT)) for path in (ROOT / "hftok").rglob(pattern) if path.is_file()}
     wanted |= {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")}

@@ -4,8 +4,8 @@ Rule (reference: models/bpe/model.rs `BpeBuilder::build`, models/bpe/word.rs `Wo
 list has rank i; of two lines with the same pair of ids the later one holds. A queue orders candidates by rank, then by
 position; an entry whose symbols have changed is dropped, unless the pair now there merges into the same id.
 
-Two loops give the same answer. Rows of up to 64 symbols: scan for the lowest (rank, position), merge, repeat. Longer rows,
-and vocabularies outside the proof below: the queue itself, a heap of 64-bit keys over a linked list.
+Three loops give the same answer. Rows of up to 64 symbols: scan for the lowest (rank, position), merge, repeat. Up to 2048: the
+same by blocks. Longer rows, and vocabularies outside the proof below: the queue itself, a heap of 64-bit keys over a linked list.
 
 The scan is right where a stale queue entry never passes the reference's test. An entry for (l, r) -> X stays at its
 position while l or r grows; the test passes only if the pair that is then there also merges into X. If ids and strings
@@ -39,6 +39,10 @@ cdef extern from "stored_checks.h" nogil:
     uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
 
 cdef enum:
+    MIDDLE = 2048            # rows of up to this many symbols are scanned by blocks
+    BLOCK = 16
+    BLOCKS = 128             # MIDDLE / BLOCK
+    MIDDLE_WORDS = 32        # MIDDLE / 64
     FILTER_BITS = 4          # at least so many bits of the filter for each pair
 
 cdef uint64_t MULTIPLIER = int.from_bytes(os.urandom(8), "little") | 1
@@ -90,6 +94,92 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
             starts[k] = starts[i]
         k += 1
     return k
+
+
+cdef inline int64_t alive_before(const uint64_t *alive, int64_t i) noexcept nogil:
+    """The place of the symbol before place i, or -1."""
+    cdef int64_t w = i >> 6
+    cdef uint64_t bits = alive[w] & ((<uint64_t>1 << (i & 63)) - 1)
+    while bits == 0:
+        w -= 1
+        if w < 0:
+            return -1
+        bits = alive[w]
+    return (w << 6) + highest_bit(bits)
+
+
+cdef inline int64_t alive_behind(const uint64_t *alive, int64_t words, int64_t i) noexcept nogil:
+    """The place of the symbol behind place i, or -1."""
+    cdef int64_t w = i >> 6
+    cdef uint64_t bits = alive[w] & (<uint64_t>-2 << (i & 63))
+    while bits == 0:
+        w += 1
+        if w == words:
+            return -1
+        bits = alive[w]
+    return (w << 6) + lowest_bit(bits)
+
+
+cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n) noexcept nogil:
+    """As merge_small, for up to MIDDLE symbols: the lowest rank of each block of 16 places is kept, and the lowest of those is
+    looked for."""
+    cdef int32_t key[MIDDLE]
+    cdef int32_t low[BLOCKS]
+    cdef uint64_t alive[MIDDLE_WORDS]
+    cdef int64_t blocks = (n + BLOCK - 1) // BLOCK, words = (n + 63) >> 6, i, j, k, b
+    cdef int padded = <int>((blocks + 3) & ~3)
+    cdef int32_t m
+    cdef uint32_t id
+    for i in range(n - 1):
+        key[i] = rank_key(pair_rank(t, ids[i], ids[i + 1]))
+    for i in range(n - 1, blocks * BLOCK):
+        key[i] = NO_KEY
+    for b in range(blocks):
+        low[b] = min_key(key + b * BLOCK, BLOCK)
+    for b in range(blocks, padded):
+        low[b] = NO_KEY
+    for i in range(words):
+        alive[i] = <uint64_t>-1
+    if n & 63:
+        alive[words - 1] = (<uint64_t>1 << (n & 63)) - 1
+    while True:
+        m = min_key(low, padded)
+        if m == NO_KEY:
+            break
+        b = 0
+        while low[b] != m:
+            b += 1
+        i = b * BLOCK
+        while key[i] != m:
+            i += 1
+        id = <uint32_t>m + t.first_merged if t.in_order else t.merged[m]
+        ids[i] = id
+        j = alive_behind(alive, words, i)
+        alive[j >> 6] ^= <uint64_t>1 << (j & 63)
+        key[i] = key[j] = NO_KEY
+        k = alive_behind(alive, words, i)
+        if k >= 0:
+            key[i] = rank_key(pair_rank(t, id, ids[k]))
+        k = alive_before(alive, i)
+        if k >= 0:
+            key[k] = rank_key(pair_rank(t, ids[k], id))
+            if k // BLOCK != b:
+                low[k // BLOCK] = min_key(key + k // BLOCK * BLOCK, BLOCK)
+        if j // BLOCK != b:
+            low[j // BLOCK] = min_key(key + j // BLOCK * BLOCK, BLOCK)
+        low[b] = min_key(key + b * BLOCK, BLOCK)
+    i = k = 0
+    while i >= 0:
+        ids[k] = ids[i]
+        if starts != NULL:
+            starts[k] = starts[i]
+        k += 1
+        i = alive_behind(alive, words, i)
+    return k
+
+
+cdef inline int32_t rank_key(uint32_t rank) noexcept nogil:
+    return <int32_t>rank if rank != NO_RANK else NO_KEY
 
 
 cdef inline int64_t bit_length(uint64_t v) noexcept nogil:
@@ -284,6 +374,8 @@ cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, i
             key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY
             left = right
         return merge_small(t, ids, starts, key, <int>n)
+    if n <= MIDDLE and t.scannable:
+        return merge_blocks(t, ids, starts, n)
     shift = <int>bit_length(<uint64_t>n)
     if shift + bit_length(<uint64_t>t.ranks) > 64:
         return -1  # not before a row takes more memory than there is

@@ -26,3 +26,4 @@ cdef class RankTable:
     cdef int fill(self, dict ranks) except -1
     cdef int build_pairs(self) except -1
     cdef bytes token(self, int64_t entry)
+    cdef bint merges_make_tokens(self) except -1         # ... all of them that have a character beyond ASCII

@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 
 from hftok._core.models.merges cimport (
-    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, merge_symbols, pair_rank, pair_table_free, pair_table_put,
+    ID_BITS, NO_RANK, RANK_BITS, SMALL_RANK_LIMIT, MergeScratch, merge_scratch_free, merge_symbols, pair_rank, pair_table_free, pair_table_put,
     pair_table_reserve,
 )
 from hftok._core.models.vocab_map cimport (
@@ -208,6 +208,35 @@ cdef class RankTable:
     cdef bytes token(self, int64_t entry):
         cdef VocabTable *t = &self.r.tokens
         return (<char *>t.text.data)[t.offsets[entry]:t.offsets[entry + 1]]
+
+    cdef bint merges_make_tokens(self) except -1:
+        """Whether each token with a character beyond ASCII is what merging makes of its bytes, so that for such pieces it is all
+        one whether they are looked up or merged."""
+        cdef VocabTable *t = &self.r.tokens
+        cdef MergeScratch scratch
+        cdef int64_t i, k, size, count = 1
+        cdef const uint8_t *p
+        cdef uint32_t *row = <uint32_t *>malloc(<size_t>(t.longest + 1) * sizeof(uint32_t))
+        if row == NULL:
+            raise MemoryError("out of memory while merging tokens")
+        memset(&scratch, 0, sizeof(MergeScratch))
+        with nogil:
+            for i in range(t.size):
+                p = t.text.data + t.offsets[i]
+                size = t.offsets[i + 1] - t.offsets[i]
+                for k in range(size):
+                    if p[k] >= 128:
+                        count = ranks_encode(&self.r, p, size, row, &scratch, False)
+                        if count == 1 and row[0] != <uint32_t>i:
+                            count = 2
+                        break
+                if count != 1:
+                    break
+        merge_scratch_free(&scratch)
+        free(row)
+        if count == RANKS_NO_MEMORY:
+            raise MemoryError("out of memory while merging tokens")
+        return count == 1
 
     def last_merges(self):
         """For each token, in the order of ranks, the entries of the two tokens that are left when its bytes have been merged

@@ -96,6 +96,38 @@ cdef class SafeCuts:
                 byte_of[i] = byte_of_char.get(i, -1)
             self.add_bytes(merges, byte_of)
 
+    @staticmethod
+    cdef SafeCuts of_tokens(const VocabTable *tokens):
+        """Where any two tokens that make a third may be merged, a merge joins two characters only where some token has them side
+        by side, or parts of them."""
+        cdef SafeCuts self = SafeCuts.__new__(SafeCuts)
+        cdef uint64_t bits = 1 << 21
+        cdef int64_t i
+        self.table.bits = <uint64_t *>calloc(<size_t>(bits >> 6), sizeof(uint64_t))
+        if self.table.bits == NULL:
+            raise MemoryError("out of memory while reading the tokens")
+        self.table.mask = bits - 1
+        for i in range(tokens.size):
+            self.add_token(tokens.text.data + tokens.offsets[i], tokens.offsets[i + 1] - tokens.offsets[i])
+        return self
+
+    cdef int add_token(self, const uint8_t *p, int64_t n) except -1:
+        cdef int64_t i, left
+        cdef int length = 0
+        cdef uint32_t k
+        for i in range(1, n):
+            if is_continuation(p[i]):
+                continue
+            left = i - 1
+            while left > 0 and i - left < 4 and is_continuation(p[left]):
+                left -= 1
+            if char_at(p + left, i - left) == i - left and char_at(p + i, n - i) != 0:
+                self.add_pair(utf8_decode(p + left, &length), p[i - 1], utf8_decode(p + i, &length), p[i])
+            else:
+                k = (<uint32_t>p[i - 1] << 8) | p[i]
+                self.table.gate[k >> 3] |= <uint8_t>(1 << (k & 7))
+        return 0
+
     cdef void add_pair(self, uint32_t left, uint8_t left_last, uint32_t right, uint8_t right_first) noexcept nogil:
         cdef uint64_t h
         cdef uint32_t k

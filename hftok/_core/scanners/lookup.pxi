@@ -5,7 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
-from hftok._core.worker cimport BATCH, KNOWN, KNOWN_SIZE, SCAN_OK, Kernels, Worker, ht_ascii, valid_fn, worker_id_room
+from hftok._core.worker cimport (
+    BATCH, HOLES, KNOWN, KNOWN_SIZE, NO_SYMBOL, SCAN_OK, Hole, Kernels, WordMerges, Worker, ht_ascii, valid_fn, worker_id_room,
+)
 
 cdef extern from "block.h" nogil:
     ctypedef struct ht_masks:
@@ -34,8 +36,32 @@ cdef extern from "block.h" nogil:
     uint64_t ht_low_bits(int n)
     bint HT_LIKELY(bint x)
     bint HT_UNLIKELY(bint x)
+    void HT_PREFETCH(const void *p)
 
 include "../emit.pxi"
+
+
+cdef inline bint has_symbols(const WordMerges *m, const ht_key *key, uint32_t size) noexcept nogil:
+    cdef const uint8_t *text = <const uint8_t *>key
+    cdef uint32_t i
+    for i in range(size):
+        if m.byte_ids[text[i]] == NO_SYMBOL:
+            return False
+    return True
+
+
+cdef inline void leave_hole(Worker *w, const ht_key *key, uint32_t place, uint32_t size) noexcept nogil:
+    """Pass a word of at most 16 bytes over; where else it may be is fetched meanwhile."""
+    cdef Hole *hole = w.holes + w.n_holes
+    hole.key = key[0]
+    hole.at = w.n_ids
+    hole.mark = w.mark
+    hole.hash = ht_hash_key(key[0])
+    hole.size = size
+    HT_PREFETCH(w.cache.table + (place ^ 64))
+    if w.merges.seeds != NULL:
+        HT_PREFETCH(w.merges.seeds.table + (<size_t>(hole.hash & w.merges.seeds.mask) << 6))
+    w.n_holes += 1
 
 
 cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
@@ -97,6 +123,15 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                         break
                     if w.ends[base + j] >= KNOWN:
                         continue
+                    if (w.merges != NULL and w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF
+                            and has_symbols(w.merges, &w.keys[j], w.ends[base + j] - w.starts[base + j])):
+                        if w.n_holes == HOLES:
+                            error = w.kernels.fill(w)
+                            if error:
+                                return error
+                        leave_hole(w, &w.keys[j], w.places[j], w.ends[base + j] - w.starts[base + j])
+                        j += 1
+                        continue
                 # One chunk with everything: spans, or not in its home bucket.
                 v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
                 if v != NULL:
@@ -117,6 +152,12 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
             w.row_ends[w.marks[k].row] = w.n_ids
             w.row_begun = 0
             w.word = 0
+            w.mark += 1
+    if w.n_holes:
+        error = w.kernels.fill(w)
+        if error:
+            return error
+    w.mark = 0
     w.unfinished = 0
     w.lookups += n
     w.flushed_chunks += n - w.first_chunk

@@ -12,42 +12,44 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, cut_hash, may_join
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join
+from hftok._core.scanners.cuts cimport is_han_start, is_stop_mark
 from hftok._core.text cimport utf8_decode, utf8_prev
-from hftok._core.unicode cimport all_stable
+from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
     MATCH_NONE, MATCH_TOKEN, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, SCAN_FULL, SCAN_OK, Finder, Hit, RawRules, Worker,
     worker_direct, worker_join_room, worker_room,
 )
 
 include "lookup.pxi"
+include "holes.pxi"
 
 cdef extern from "find.h" nogil:
     uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
     uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
+    bint ht_any_wide(const uint8_t *p)
+    uint64_t ht_wide8(uint64_t v)
+
+cdef extern from "stable.h" nogil:
+    int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
+
+cdef extern from "cuts.h" nogil:
+    int ht_ascii_run(const uint8_t *p, int64_t n)
+    int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out)
+    int ht_wide_run(const uint8_t *p, int64_t n)
+    int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
+                    uint32_t base, uint32_t *out)
 
 cdef enum:
     SLICE = 4096             # bytes from which on a place to cut is looked for
     FLUSH_TEXT = 8192        # bytes of chunk text that may pile up inside a document
     STEP = 256
+    WINDOWS = 8              # stretches of a slice that are normalized by themselves
+    STRIDE = 8               # chunks that are looked through at once for characters of three bytes
     CUT_FROM = 7             # bytes of a chunk from which on it is cut where it can be
     MARK = 0x2581            # what a space stands for in SentencePiece text, ...
     MARK_FIRST = 0xE2        # ... and its first and last byte
     MARK_LAST = 0x81
-
-
-cdef inline bint alphanumeric(uint8_t b) noexcept nogil:
-    return 97 <= (b | 32) <= 122 or 48 <= b <= 57
-
-
-cdef inline bint is_han_start(const uint8_t *p) noexcept nogil:
-    """U+4E00..U+9FA5 begins here (three bytes are readable)."""
-    return 0xE4 <= p[0] <= 0xE9 and not (p[0] == 0xE4 and p[1] < 0xB8) and not (p[0] == 0xE9 and (p[1] > 0xBE or (p[1] == 0xBE and p[2] > 0xA5)))
-
-
-cdef inline bint is_stop_mark(const uint8_t *p) noexcept nogil:
-    """An ideographic comma or full stop, or a fullwidth comma, begins here (three bytes are readable)."""
-    return (p[0] == 0xE3 and p[1] == 0x80 and (p[2] == 0x81 or p[2] == 0x82)) or (p[0] == 0xEF and p[1] == 0xBC and p[2] == 0x8C)
 
 
 cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int64_t begin, int64_t end) noexcept nogil:
@@ -121,10 +123,10 @@ cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t
 
 
 cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at, int64_t end, uint32_t *out) noexcept nogil:
-    """The places behind `at` where no merge joins the characters on its two sides; their number. One more may be written."""
+    """The places behind `at` where no merge joins the characters on its two sides; their number. Up to 16 more may be written."""
     cdef const CutTable *t = <const CutTable *>r.cuts
     cdef int64_t k = 0
-    cdef int length
+    cdef int length, run
     cdef uint32_t left, right, pair
     cdef uint64_t h
     cdef uint8_t last, first
@@ -136,8 +138,15 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
     at += length
     while at < end:
         first = text[at]
-        if first >> 4 == 14 and left >= 128:
+        if first >> 4 == 14:
             # The bulk of Chinese, Japanese and Korean: without branches, for there is no telling which way they go.
+            run = ht_wide_run(text + at, end - at)
+            if run > 2:
+                k += ht_cut_wide(text + at, run, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k)
+                at += 3 * run
+                left = utf8_decode(text + at - 3, &length)
+                last = text[at - 1]
+                continue
             right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
             pair = <uint32_t>last << 8 | first
             h = cut_hash(left, right) & t.mask
@@ -147,6 +156,16 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
             last = text[at + 2]
             at += 3
             continue
+        if r.marks and text[at - 1] < 128:
+            run = ht_ascii_run(text + at, end - at)
+            if run > 3:
+                k += ht_cut_ascii(text + at, run, r.ascii_joins, <uint32_t>at, out + k)
+                at += run
+                left = last = text[at - 1]
+                if left == c' ':
+                    left = MARK
+                    last = MARK_LAST
+                continue
         right = utf8_decode(text + at, &length)
         if r.marks and right == c' ':
             right = MARK
@@ -160,19 +179,20 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
     return k
 
 
-cdef inline bint holds_high(const uint8_t *text, int64_t n) noexcept nogil:
-    """Whether a byte is not ASCII, in a chunk of 7 to 16; longer ones are not looked at."""
+cdef inline bint holds_wide(const uint8_t *text, int64_t n) noexcept nogil:
+    """Whether a chunk of 7 to 16 bytes has a character of three or four; longer ones are not looked at. Words of letters with
+    fewer bytes are seldom cut, so they are not tried."""
     cdef uint64_t first, last
     if n > 16:
         return True
     memcpy(&first, text, 8)
     memcpy(&last, text + n - 8, 8)           # of seven bytes, one before them: at worst a look too many
-    return (first | last) & <uint64_t>0x8080808080808080 != 0
+    return ht_wide8(first) | ht_wide8(last) != 0
 
 
 cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
     """Cut the long ones of the n chunks from `first` on where that is safe. *total becomes their number."""
-    cdef int64_t i, k = 0, m, at, stop
+    cdef int64_t i = 0, k = 0, m, at, stop
     cdef int error
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *out = w.ends + first      # collected here, copied back below
@@ -181,17 +201,26 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
         error = worker_join_room(w)
         if error:
             return error
-    for i in range(n):
+    while i < n:
         at = starts[i]
+        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_wide(w.text + at):
+            # Chunks without any stay as they are.
+            memcpy(out + k, starts + i, STRIDE * 4)
+            if words:
+                memset(w.joined + first + k, 0, STRIDE)
+            k += STRIDE
+            i += STRIDE
+            continue
         stop = starts[i + 1] if i + 1 < n else end
         out[k] = <uint32_t>at
         m = 0
-        if stop - at >= CUT_FROM and (marks or holds_high(w.text + at, stop - at)):
+        if stop - at >= CUT_FROM and (marks or holds_wide(w.text + at, stop - at)):
             m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
         if words:
             w.joined[first + k] = 0
             memset(w.joined + first + k + 1, 1, <size_t>m)
         k += m + 1
+        i += 1
     if words:
         w.joined[first + k] = 0
     memcpy(starts, out, <size_t>k * 4)
@@ -199,15 +228,91 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
     return SCAN_OK
 
 
+cdef inline bint char_stable(const RawRules *r, const uint8_t *text, int *length) noexcept nogil:
+    cdef uint32_t cp = utf8_decode(text, length)
+    if cp < 0x10000:
+        return r.stable_bits[cp >> 5] >> (cp & 31) & 1
+    return uc_stable(cp) & r.stable != 0
+
+
+cdef inline int64_t stable_until(const RawRules *r, const uint8_t *text, int64_t i, int64_t size) noexcept nogil:
+    """The first place from i on with a character that the normal form may change, or that may take part in a change; or size."""
+    cdef int length, m
+    cdef uint64_t eight
+    while i < size:
+        m = ht_stable_block(text + i, 64, r.stable_bits) if size - i >= 66 else 0
+        if m > 0:
+            i += m
+            continue
+        if m == 0 and i + 8 <= size:
+            memcpy(&eight, text + i, 8)
+            if not eight & <uint64_t>0x8080808080808080:
+                i += 8
+                continue
+        if text[i] < 128:
+            i += 1
+            continue
+        if not char_stable(r, text + i, &length):
+            return i
+        i += length
+    return size
+
+
+cdef int normal_slice(Worker *w, const uint8_t *text, int64_t size, int64_t at, int64_t bad, bint full, int64_t *written) noexcept nogil:
+    """A slice with a character at `bad` that may change, normalized into w.text[at:]. No change reaches beyond the characters that
+    may change and the one before them, which they may be joined to: so these are normalized, and the rest is copied; behind
+    the first WINDOWS of them all is normalized at once."""
+    cdef const RawRules *r = w.rules
+    cdef int64_t i = 0, out = at, start, stop, n, windows = 0
+    cdef int error, length
+    while True:
+        start = utf8_prev(text + bad) - text if bad > i else bad
+        error = worker_room(w, out - w.used + size - i + 256, 0)
+        if error:
+            return error
+        n = start - i
+        memcpy(w.text + out, text + i, <size_t>n)
+        if full:
+            w.character = fill_index(text + i, n, w.character, w.index + out)
+        out += n
+        stop = size
+        windows += 1
+        if windows < WINDOWS:
+            stop = bad
+            while stop < size and text[stop] >= 128 and not char_stable(r, text + stop, &length):
+                stop += length
+        error = w.normalize(w, text + start, stop - start, out, &n)
+        if error:
+            return error
+        out += n
+        i = stop
+        if i == size:
+            break
+        bad = stable_until(r, text, i, size)
+        if bad == size:
+            error = worker_room(w, out - w.used + size - i + 256, 0)
+            if error:
+                return error
+            memcpy(w.text + out, text + i, <size_t>(size - i))
+            if full:
+                w.character = fill_index(text + i, size - i, w.character, w.index + out)
+            out += size - i
+            break
+    written[0] = out - at
+    return SCAN_OK
+
+
 cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint high, bint prefix, bint begins, bint ends, bint full) noexcept nogil:
     """The chunks of one slice, whose bytes have been copied behind w.used (one further with a prefix). begins, ends: with it its
     segment does."""
     cdef const RawRules *r = w.rules
-    cdef int64_t base = w.used + prefix, n, k, end
+    cdef int64_t base = w.used + prefix, n, k = size, end
     cdef int error
     end = base + size
-    if high and r.stable and not all_stable(text, size, r.stable):
-        error = w.normalize(w, text, size, base, &n)
+    if high and r.stable:
+        k = stable_until(r, text, 0, size)
+    if k < size:
+        error = normal_slice(w, text, size, base, k, full, &n)
         if error:
             return error
         end = base + n
@@ -405,3 +510,5 @@ cdef int scan(Worker *w, const uint8_t *text, int64_t size) noexcept nogil:
 
 
 include "tier.pxi"
+
+_kernels.fill = fill_holes

@@ -14,6 +14,7 @@ cdef Kernels _kernels
 _kernels.utf8_valid = HT_UTF8_KERNEL
 _kernels.scan = scan
 _kernels.flush = flush
+_kernels.fill = NULL
 _kernels.hash_key = ht_hash_key
 _kernels.hash_long = ht_hash_long
 

@@ -8,6 +8,8 @@
 static __inline void *ht_aligned(size_t size) { return _aligned_malloc(size, 64); }
 static __inline void ht_aligned_free(void *p) { _aligned_free(p); }
 static __inline void ht_huge(void *p, size_t size) { (void)p; (void)size; }
+static __inline void *ht_reserve(size_t size) { (void)size; return NULL; }
+static __inline void ht_unreserve(void *p, size_t size) { (void)p; (void)size; }
 #else
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -25,6 +27,31 @@ static inline void ht_huge(void *p, size_t size) {
     const uintptr_t huge = (uintptr_t)2 << 20;
     const uintptr_t first = ((uintptr_t)p + huge - 1) & ~(huge - 1), last = ((uintptr_t)p + size) & ~(huge - 1);
     if (last > first) (void)madvise((void *)first, (size_t)(last - first), MADV_HUGEPAGE);
+#else
+    (void)p; (void)size;
+#endif
+}
+/* Addresses for `size` bytes (a multiple of 2 MiB), on huge pages, whose memory is taken when it is touched, and is zero then; NULL
+ * where the system has no such thing. */
+static inline void *ht_reserve(size_t size) {
+#if defined(__linux__) && defined(MAP_NORESERVE)
+    const size_t huge = (size_t)2 << 20;
+    char *p = (char *)mmap(NULL, size + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t before;
+    if ((void *)p == MAP_FAILED) return NULL;
+    before = (huge - (uintptr_t)p % huge) % huge;
+    if (before) (void)munmap(p, before);
+    (void)munmap(p + before + size, huge - before);
+    ht_huge(p + before, size);
+    return p + before;
+#else
+    (void)size;
+    return NULL;
+#endif
+}
+static inline void ht_unreserve(void *p, size_t size) {
+#if defined(__linux__)
+    (void)munmap(p, size);
 #else
     (void)p; (void)size;
 #endif

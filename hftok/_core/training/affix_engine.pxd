@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.training.pair_index cimport PairTable
+from hftok._core.training.progress cimport Watch
 from hftok._core.training.slots cimport WordSource
 from hftok._core.training.token_strings cimport TokenStrings
 
@@ -44,6 +45,6 @@ cdef struct AffixEngine:
     int64_t below_zero          # merges whose count was below zero
 
 cdef int affix_init(AffixEngine *e) noexcept nogil
-cdef int affix_load(AffixEngine *e, const WordSource *words) noexcept nogil
+cdef int affix_load(AffixEngine *e, const WordSource *words, Watch *watch) noexcept nogil
 cdef int affix_run(AffixEngine *e, int64_t work) noexcept nogil
 cdef void affix_free(AffixEngine *e) noexcept nogil

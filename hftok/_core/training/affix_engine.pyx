@@ -21,7 +21,8 @@ from libc.string cimport memset
 from hftok._core.training.merge_state cimport ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED
 from hftok._core.training.pair_index cimport (
     PairTable, pair_key, table_append, table_find, table_free, table_reserve, table_zero)
-from hftok._core.training.slots cimport FIRST_ID, WordSource, word_size, word_write
+from hftok._core.training.progress cimport Watch, stopped
+from hftok._core.training.slots cimport FIRST_ID, LOOK, WordSource, word_size, word_write
 from hftok._core.training.token_strings cimport TokenStrings, strings_free, strings_join, strings_zero
 
 
@@ -195,8 +196,9 @@ cdef inline int change(AffixEngine *e, uint32_t left, uint32_t right, int64_t by
 # The loop
 
 
-cdef int affix_load(AffixEngine *e, const WordSource *words) noexcept nogil:
-    """Lay out the words and queue their pairs. 0, or -1 without memory."""
+cdef int affix_load(AffixEngine *e, const WordSource *words, Watch *watch) noexcept nogil:
+    """Lay out the words and queue their pairs. 0, or -1 without memory or where it was told to stop."""
+    cdef int64_t looked = 0
     cdef int64_t i, k, n
     cdef int64_t total = 0
     cdef int64_t kept = 0
@@ -215,6 +217,10 @@ cdef int affix_load(AffixEngine *e, const WordSource *words) noexcept nogil:
         return -1
     total = 0
     for i in range(words.n):
+        if words.offset[i] - looked >= LOOK // 8:
+            looked = words.offset[i]
+            if stopped(watch):
+                return -1
         if words.count[i] == 0 or word_size(words, i) < 2:
             continue
         n = word_write(words, i, e.id + total)

@@ -1,13 +1,13 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hftok._core.training.progress import Report
 from hftok._core.training.words import WordCounts
 
 Words = WordCounts | Mapping[str, int] | Mapping[bytes, int] | Iterable[str | bytes]
-Report = Callable[[str, int, int], object]
 
 class TrainedBpe:
     vocab: list[Any]  # of str; of bytes where the symbols were bytes
@@ -18,11 +18,6 @@ class TrainedBpe:
         self, vocab: list[Any], merges: NDArray[np.uint32], made: NDArray[np.uint32], statistics: dict[str, Any]
     ) -> None: ...
     def merge_strings(self) -> list[tuple[Any, Any]]: ...
-
-class Progress:
-    def __init__(self, report: Report | None) -> None: ...
-    def step(self, stage: str, current: int, total: int) -> None: ...
-    def finish(self, stage: str, total: int) -> None: ...
 
 def checked_size(name: str, value: object, minimum: int = 0, most: int = ...) -> int: ...
 def thread_count(threads: int | None) -> int: ...

@@ -9,11 +9,8 @@ engines to merge_engine and affix_engine; writing the result into a model is the
 
 On purpose different from the reference: counts have 64 bits (there: 32, wrapping); where it is random, see symbols.
 """
-import time
-
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -22,6 +19,7 @@ from hftok._core.training.affix_engine cimport AffixEngine, affix_free, affix_in
 from hftok._core.training.merge_engine cimport engine_run
 from hftok._core.training.merge_state cimport (
     ENGINE_COLLISION, ENGINE_DONE, ENGINE_NO_MEMORY, ENGINE_PAUSED, Engine, engine_free, engine_init, engine_load)
+from hftok._core.training.progress cimport Progress, Watch, watch_of
 from hftok._core.training.replay cimport replay
 from hftok._core.training.symbols cimport Symbols
 from hftok._core.training.token_strings cimport TokenStrings, strings_append
@@ -53,27 +51,6 @@ class TrainedBpe:
 
     def __repr__(self):
         return f"TrainedBpe(vocab: {len(self.vocab)} tokens, merges: {len(self.merges)})"
-
-
-class Progress:
-    """Calls `report(stage, current, total)` at most every 0.1 s, and looks for Ctrl-C as often."""
-
-    def __init__(self, report):
-        self.report = report
-        self.last = time.monotonic()
-
-    def step(self, stage, current, total):
-        PyErr_CheckSignals()
-        if self.report is not None and time.monotonic() - self.last >= 0.1:
-            self.report(stage, current, total)
-            self.last = time.monotonic()
-
-    def finish(self, stage, total):
-        """The last report of a stage, which is always made."""
-        PyErr_CheckSignals()
-        if self.report is not None:
-            self.report(stage, total, total)
-            self.last = time.monotonic()
 
 
 def checked_size(name, value, minimum=0, most=(1 << 64) - 1):
@@ -135,7 +112,9 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     cdef Engine engine
     cdef AffixEngine affix_engine
     cdef Symbols table
+    cdef Progress clock
     cdef int status, count
+    cdef Watch *watch
     cdef bytes prefix
     cdef int64_t most_tokens, i
     if not isinstance(words, WordCounts):
@@ -150,7 +129,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     count = thread_count(threads)
     clock = Progress(progress)
     table = Symbols(words, symbols, special_tokens, limit_alphabet, initial_alphabet, continuing_subword_prefix,
-                    end_of_word_suffix, base_symbol_order)
+                    end_of_word_suffix, base_symbol_order, clock)
     clock.finish("Tokenize words", len(words))
     prefix = (continuing_subword_prefix or "").encode("utf-8")
     cdef bint characters = symbols != "bytes"
@@ -158,6 +137,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     try:
         if engine_init(&engine, count):
             raise MemoryError("out of memory while training")
+        engine.watch = watch_of(clock)
         engine.vocab_size = most_tokens
         engine.least = max(least, 1)
         engine.max_length = longest
@@ -176,11 +156,11 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         add_strings(&engine.strings, table.vocab)
         status = 0
         used = np.array(table.used, dtype=np.int64)
-        load_engine(&engine, table, used)
+        load_engine(&engine, table, used, clock)
         if after is not None and len(after):
             if continuing_subword_prefix or end_of_word_suffix:
                 raise ValueError("a vocabulary with affixes cannot be gone on from")
-            replay_merges(&engine, after)
+            replay_merges(&engine, after, clock)
         while True:
             with nogil:
                 status = engine_run(&engine, SLICE)
@@ -188,7 +168,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
                 break
             clock.step("Compute merges", engine.merges, vocab_size)
         if status == ENGINE_NO_MEMORY:
-            raise MemoryError("out of memory while training; a memory_limit makes the pair index smaller")
+            clock.fail("out of memory while training; a memory_limit makes the pair index smaller")
         if status == ENGINE_COLLISION and after is not None:
             raise ValueError("a merge would make a token that the vocabulary has already: it was not trained by merging pairs of "
                              "its own tokens in this order, and cannot be gone on from")
@@ -200,6 +180,7 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     finally:
         engine_free(&engine)
 
+    watch = watch_of(clock)
     try:
         if affix_init(&affix_engine):
             raise MemoryError("out of memory while training")
@@ -210,12 +191,12 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
         affix_engine.prefix_size = len(prefix)
         add_strings(&affix_engine.strings, table.vocab)
         with nogil:
-            status = affix_load(&affix_engine, &table.source)
+            status = affix_load(&affix_engine, &table.source, watch)
         if status:
-            raise MemoryError("out of memory while training")
+            clock.fail("out of memory while training")
         while True:
             with nogil:
-                status = affix_run(&affix_engine, SLICE)
+                status = affix_run(&affix_engine, SLICE // 10)
             if status != ENGINE_PAUSED:
                 break
             clock.step("Compute merges", affix_engine.merges, vocab_size)
@@ -236,17 +217,17 @@ cdef int add_strings(TokenStrings *strings, list vocab) except -1:
     return 0
 
 
-cdef int load_engine(Engine *engine, Symbols table, used) except -1:
+cdef int load_engine(Engine *engine, Symbols table, used, Progress clock) except -1:
     cdef const int64_t[::1] ids = used
     cdef int status
     with nogil:
         status = engine_load(engine, &table.source, &ids[0] if ids.shape[0] else NULL, ids.shape[0])
     if status:
-        raise MemoryError("out of memory while laying out the words")
+        clock.fail("out of memory while laying out the words")
     return 0
 
 
-cdef int replay_merges(Engine *engine, after) except -1:
+cdef int replay_merges(Engine *engine, after, Progress clock) except -1:
     rows = np.ascontiguousarray(after, dtype=np.uint32)
     cdef const uint32_t[:, ::1] merge = rows
     cdef int64_t n = merge.shape[0]
@@ -258,7 +239,7 @@ cdef int replay_merges(Engine *engine, after) except -1:
     with nogil:
         status = replay(engine, &merge[0, 0], n)
     if status:
-        raise MemoryError("out of memory while making the earlier merges")
+        clock.fail("out of memory while making the earlier merges")
     return 0
 
 

@@ -1,6 +1,8 @@
 # Unigram training's lattices: see lattice.pyx.
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from hftok._core.training.progress cimport Watch
+
 cdef struct PieceNode:
     uint32_t symbol
     int32_t id                  # the piece that ends here, or -1
@@ -53,7 +55,7 @@ cdef struct PieceModel:
     double unk_probability
     int64_t longest             # symbols of the longest piece
 
-cdef int sort_pieces(const uint32_t *text, const int64_t *start, int64_t *order, int64_t n) noexcept nogil
+cdef int sort_pieces(const uint32_t *text, const int64_t *start, int64_t *order, int64_t n, Watch *watch) noexcept nogil
 cdef int trie_build(PieceTrie *t, uint32_t symbols, const uint32_t *text, const int64_t *start, const int64_t *order, int64_t n,
                     uint32_t *node) noexcept nogil
 cdef void trie_free(PieceTrie *t) noexcept nogil

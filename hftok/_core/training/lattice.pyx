@@ -16,7 +16,9 @@ where the reference differs from run to run as well.
 from libc.math cimport isnan, ldexp
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+
+from hftok._core.training.progress cimport Watch, stopped
 
 cdef enum:
     BEGINNING = -1
@@ -36,53 +38,40 @@ cdef void trie_free(PieceTrie *t) noexcept nogil:
     memset(t, 0, sizeof(PieceTrie))
 
 
-cdef inline bint piece_before(const uint32_t *text, const int64_t *start, int64_t a, int64_t b) noexcept nogil:
-    cdef int64_t i = start[a]
-    cdef int64_t j = start[b]
-    while i < start[a + 1] and j < start[b + 1]:
-        if text[i] != text[j]:
-            return text[i] < text[j]
+cdef struct PieceText:
+    const uint32_t *text
+    const int64_t *start
+
+ctypedef int64_t Sorted
+ctypedef PieceText SortContext
+
+
+cdef inline bint comes_before(const int64_t *a, const int64_t *b, const PieceText *pieces) noexcept nogil:
+    cdef int64_t i = pieces.start[a[0]]
+    cdef int64_t j = pieces.start[b[0]]
+    cdef int64_t i_end = pieces.start[a[0] + 1]
+    cdef int64_t j_end = pieces.start[b[0] + 1]
+    while i < i_end and j < j_end:
+        if pieces.text[i] != pieces.text[j]:
+            return pieces.text[i] < pieces.text[j]
         i += 1
         j += 1
-    return j < start[b + 1] or (i == start[a + 1] and a < b)
+    return i == i_end and j < j_end
 
 
-cdef int sort_pieces(const uint32_t *text, const int64_t *start, int64_t *order, int64_t n) noexcept nogil:
-    """The indices 0 to n - 1 by the symbols of their pieces, equal ones by index. 0, or -1 without memory."""
-    cdef int64_t *scratch = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
-    cdef int64_t *from_ = order
-    cdef int64_t *to = scratch
-    cdef int64_t *swap
-    cdef int64_t width = 1
-    cdef int64_t low, middle, high, i, j, k
-    if scratch == NULL:
-        return -1
+include "merge_sort.pxi"
+
+
+cdef int sort_pieces(const uint32_t *text, const int64_t *start, int64_t *order, int64_t n, Watch *watch) noexcept nogil:
+    """The indices 0 to n - 1 by the symbols of their pieces, equal ones by index. 0, or -1 without memory or where it was told to
+    stop."""
+    cdef PieceText pieces
+    cdef int64_t i
+    pieces.text = text
+    pieces.start = start
     for i in range(n):
         order[i] = i
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            high = min(low + 2 * width, n)
-            i = low
-            j = middle
-            for k in range(low, high):
-                if i < middle and (j >= high or not piece_before(text, start, from_[j], from_[i])):
-                    to[k] = from_[i]
-                    i += 1
-                else:
-                    to[k] = from_[j]
-                    j += 1
-            low = high
-        swap = from_
-        from_ = to
-        to = swap
-        width *= 2
-    if from_ != order:
-        for i in range(n):
-            order[i] = from_[i]
-    free(scratch)
-    return 0
+    return merge_sort(order, n, &pieces, watch)
 
 
 cdef struct Branch:             # pieces low .. high - 1 of the order share `depth` symbols, which lead to `node`

@@ -138,11 +138,11 @@ cdef int choose_batch(Engine *e) noexcept nogil:
 cdef int recount(Engine *e) noexcept nogil:
     """The queue has run dry above its threshold: count again with a lower one."""
     cdef int64_t below = e.threshold
-    if slots_gather(&e.slots, e.span if e.listed else NULL):
+    if slots_gather(&e.slots, e.span if e.listed else NULL, e.watch):
         return ENGINE_NO_MEMORY
     drop_lists(e)
     if count_pairs(&e.slots, e.strings.size + FIRST_ID, wanted_rows(e), e.least, below, e.threads, e.dense_ids, &e.table,
-                   &e.threshold):
+                   &e.threshold, e.watch):
         return ENGINE_NO_MEMORY
     if e.max_length < INT64_MAX and e.merges:
         forget_long(e)

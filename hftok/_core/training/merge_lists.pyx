@@ -13,9 +13,10 @@ from libc.string cimport memset
 
 from hftok._core.parallel cimport parallel_for
 from hftok._core.training.merge_state cimport (
-    ENGINE_DONE, ENGINE_NO_MEMORY, Birth, Engine, IS_LEFT, IS_RIGHT, Loss, Neighbour, Rule, Worker, add_row, born, drop_lists,
+    ENGINE_DONE, ENGINE_NO_MEMORY, Birth, Engine, IS_LEFT, IS_RIGHT, LONG_WORK, Loss, Neighbour, Rule, Worker, add_row, born, drop_lists,
     end_batch, grow, made_now, prune, reserve_rows, take_places)
 from hftok._core.training.pair_index cimport kth_largest, pair_hash, pair_key, queue_from_table, table_find
+from hftok._core.training.progress cimport Watch, stopped, watched_for
 from hftok._core.training.slots cimport DEAD, FIRST_ID, GAP, slot_t, slots_gather, slots_used
 
 cdef extern from "training/relaxed.h":
@@ -39,6 +40,8 @@ cdef struct Fill:
     uint32_t *matrix            # row + 1 by left and right id, where ids are few; else NULL
     uint32_t *counts            # parts x rows: how many entries a part has for a row, then where they go
     bint writing
+    int64_t round               # each part is gone through in so many rounds, that one may stop between them
+    int64_t rounds
 
 
 cdef void fill_by_matrix(const Fill *f, const slot_t *s, int64_t start, int64_t end, uint32_t *count) noexcept nogil:
@@ -96,10 +99,10 @@ cdef void fill_part(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef Fill *f = <Fill *>ctx
     cdef Engine *e = f.engine
     cdef int64_t used = slots_used(&e.slots)
-    cdef int64_t start = 1 + used * i // f.parts
-    cdef int64_t end = 1 + used * (i + 1) // f.parts
-    if end > used:
-        end = used               # the last slot is a GAP
+    cdef int64_t first = used * i // f.parts
+    cdef int64_t size = used * (i + 1) // f.parts - first
+    cdef int64_t start = 1 + first + size * f.round // f.rounds
+    cdef int64_t end = min(1 + first + size * (f.round + 1) // f.rounds, used)      # the last slot is a GAP
     if e.slots.wide:
         fill_slots(f, <const uint32_t *>e.slots.data, start, end, f.counts + i * e.table.rows)
     else:
@@ -122,6 +125,17 @@ cdef int make_matrix(Fill *f) noexcept nogil:
         if e.table.count[i] >= e.threshold:
             key = e.table.key[i]
             f.matrix[<int64_t>(key >> 32) * f.ids + <int64_t>(key & <uint64_t>0xFFFFFFFF)] = <uint32_t>(i + 1)
+    return 0
+
+
+cdef int run_fill(Fill *f) noexcept nogil:
+    """All slots once, as `writing` says. 0, or -1 where it was told to stop."""
+    cdef Engine *e = f.engine
+    f.rounds = 1 + slots_used(&e.slots) // (f.parts * LONG_WORK)
+    for f.round in range(f.rounds):
+        parallel_for(fill_part, f, f.parts, e.threads)
+        if stopped(e.watch):
+            return -1
     return 0
 
 
@@ -152,7 +166,10 @@ cdef int fill_lists(Engine *e) noexcept nogil:
     if f.counts == NULL or make_matrix(&f):
         free(f.counts)
         return ENGINE_NO_MEMORY
-    parallel_for(fill_part, &f, f.parts, e.threads)
+    if run_fill(&f):
+        free(f.counts)
+        free(f.matrix)
+        return ENGINE_NO_MEMORY
     rows = e.table.rows
     total = 0
     for i in range(rows):
@@ -184,10 +201,10 @@ cdef int fill_lists(Engine *e) noexcept nogil:
             f.counts[p * rows + i] = <uint32_t>(n - f.counts[p * rows + i])
         total += n
     f.writing = True
-    parallel_for(fill_part, &f, f.parts, e.threads)
+    i = run_fill(&f)
     free(f.counts)
     free(f.matrix)
-    return ENGINE_DONE
+    return ENGINE_NO_MEMORY if i else ENGINE_DONE
 
 
 cdef int limit_places(Engine *e, int64_t most, int64_t *total) noexcept nogil:
@@ -237,6 +254,7 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
     cdef Worker *w
     cdef Birth *b
     cdef int64_t row
+    cdef Watch *watch
     cdef int threads, t
     for i in range(e.rules):
         e.rule[i].first_near = places
@@ -253,8 +271,9 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
         e.worker[t].losses = e.worker[t].births = 0
     # First all rules rewrite their own occurrences, which no two of them share; then, on a text that stands still,
     # each looks at its neighbours.
-    parallel_for(rewrite_rule, e, e.rules, threads)
-    parallel_for(survey_rule, e, e.rules, threads)
+    watch = e.watch if places >= LONG_WORK else NULL
+    if watched_for(rewrite_rule, e, e.rules, threads, watch) or watched_for(survey_rule, e, e.rules, threads, watch):
+        return ENGINE_NO_MEMORY
     for t in range(e.threads):
         if e.worker[t].failed:
             return ENGINE_NO_MEMORY
@@ -280,7 +299,7 @@ cdef int apply_lists(Engine *e, int64_t *done) noexcept nogil:
         return ENGINE_NO_MEMORY
     # Lists of pairs merged long ago are freed by making all lists anew, which the closed-up text makes shorter.
     if bytes > max(4 * e.place_block_size, <int64_t>1 << 24) or bytes > max(e.memory_limit // 3, <int64_t>e.threads << 19):
-        if slots_gather(&e.slots, e.span):
+        if slots_gather(&e.slots, e.span, e.watch):
             return ENGINE_NO_MEMORY
         e.scans += 1
         done[0] += 16 * slots_used(&e.slots)

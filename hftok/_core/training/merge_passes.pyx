@@ -11,11 +11,11 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from hftok._core.parallel cimport parallel_for
 from hftok._core.training.merge_lists cimport fill_lists
 from hftok._core.training.merge_state cimport (
-    CODES, ENGINE_DONE, ENGINE_NO_MEMORY, Engine, Rule, Worker, add_row, born, end_batch, made_now, prune)
+    CODES, ENGINE_DONE, ENGINE_NO_MEMORY, Engine, LONG_WORK, Rule, Worker, add_row, born, end_batch, made_now, prune)
 from hftok._core.training.pair_index cimport pair_key, table_find
+from hftok._core.training.progress cimport watched_for
 from hftok._core.training.slots cimport FIRST_ID, GAP, Segment, slot_t, slots_gather, slots_used
 
 
@@ -51,7 +51,9 @@ cdef int apply_pass(Engine *e, int64_t *done) noexcept nogil:
             rights += 1
             e.right_code[rule.right] = rights
         e.match[e.left_code[rule.left] * CODES + e.right_code[rule.right]] = <uint8_t>(i + 1)
-    parallel_for(pass_chunk, e, e.slots.chunks, e.threads if used >= 4 * e.serial_places else 1)
+    if watched_for(pass_chunk, e, e.slots.chunks, e.threads if used >= 4 * e.serial_places else 1,
+                   e.watch if used >= LONG_WORK else NULL):
+        return ENGINE_NO_MEMORY
     for i in range(e.rules):
         rule = &e.rule[i]
         e.match[e.left_code[rule.left] * CODES + e.right_code[rule.right]] = 0
@@ -79,7 +81,7 @@ cdef int apply_pass(Engine *e, int64_t *done) noexcept nogil:
     # List entries are 32-bit: a larger text stays with passes.
     e.applied += (applied - e.applied) // 4 if e.passes > 1 else applied
     if e.applied * e.pass_share < used and slots_used(&e.slots) < <int64_t>0xFFFFFFF0:
-        if slots_gather(&e.slots, NULL):
+        if slots_gather(&e.slots, NULL, e.watch):
             return ENGINE_NO_MEMORY
         done[0] += 16 * used
         return fill_lists(e)

@@ -4,6 +4,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memset
 
 from hftok._core.training.pair_index cimport PairQueue, PairTable
+from hftok._core.training.progress cimport Watch
 from hftok._core.training.slots cimport FIRST_ID, Slots, WordSource
 from hftok._core.training.token_strings cimport TokenStrings
 
@@ -23,6 +24,7 @@ cdef enum:
     PASS_RULES = 64             # most rules in a pass
     CODES = PASS_RULES + 1      # 0, and a small number for each
     NARROW_IDS = 65536          # internal ids that a uint16 slot can hold
+    LONG_WORK = 1 << 22         # slots from which a batch is worth looking at the clock in between
 
 # One merge of the batch in work.
 cdef struct Rule:
@@ -80,6 +82,7 @@ cdef struct Engine:
     const uint8_t *prefix
     int64_t prefix_size
     int threads
+    Watch *watch                # asked whether to go on; where not, work ends with ENGINE_NO_MEMORY
     int64_t pass_share          # a batch that occurs in fewer than 1 / pass_share of the slots goes by lists
     int64_t batch_limit         # most rules in a batch
     int64_t spare_rows          # pairs to keep beyond twice the merges still to make

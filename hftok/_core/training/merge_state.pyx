@@ -47,7 +47,7 @@ cdef int engine_load(Engine *e, const WordSource *words, const int64_t *used, in
     for i in range(n):
         e.live[used[i]] = 1
         e.length[used[i]] = 1
-    return slots_layout(&e.slots, words, e.strings.size + FIRST_ID > NARROW_IDS)
+    return slots_layout(&e.slots, words, e.strings.size + FIRST_ID > NARROW_IDS, e.watch)
 
 
 cdef void engine_free(Engine *e) noexcept nogil:

@@ -12,9 +12,9 @@ reference counts in 32 bits and wraps; here counts have 64 bits.
 from libc.stdint cimport INT64_MAX, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from hftok._core.parallel cimport parallel_for
 from hftok._core.training.pair_index cimport (
     PairTable, kth_largest, pair_hash, pair_key, table_add, table_append, table_find, table_free, table_reserve, table_zero)
+from hftok._core.training.progress cimport Watch, watched_for
 from hftok._core.training.slots cimport GAP, Segment, Slots, slot_t, slots_used
 
 cdef extern from "training/relaxed.h":
@@ -33,6 +33,7 @@ cdef struct Count:
     uint64_t threshold
     PairTable *table            # one per thread
     int *failed                 # one per thread
+    Watch *watch
 
 
 cdef void dense_segment(const slot_t *s, const Segment *g, int64_t *matrix, int64_t ids) noexcept nogil:
@@ -118,7 +119,7 @@ cdef int64_t ceiling(int64_t below, int64_t least) noexcept nogil:
 
 
 cdef int count_pairs(const Slots *slots, int64_t ids, int64_t wanted, int64_t least, int64_t below, int threads,
-                     int64_t dense_ids, PairTable *out, int64_t *threshold) noexcept nogil:
+                     int64_t dense_ids, PairTable *out, int64_t *threshold, Watch *watch) noexcept nogil:
     """Count the pairs of closed-up slots (no DEAD) into `out`, which is emptied first.
 
     ids        internal ids run from 0 to ids - 1
@@ -127,13 +128,15 @@ cdef int count_pairs(const Slots *slots, int64_t ids, int64_t wanted, int64_t le
     below      every count is known to be below this (INT64_MAX: nothing known); the threshold will be, too
     dense_ids  up to this many ids the counts are a matrix, ids * ids * 8 bytes for each thread
     threshold  set to the count from which on the table is complete
-    Returns 0, or -1 without memory (`out` is then empty).
+    watch      asked whether to go on
+    Returns 0, or -1 without memory or where it was told to stop (`out` is then empty).
     """
     cdef Count c
     cdef int result
     c.slots = slots
     c.ids = ids
     c.threads = threads
+    c.watch = watch
     c.dense = NULL
     c.cell = NULL
     c.bits = 0
@@ -166,7 +169,8 @@ cdef int count_dense(Count *c, int64_t wanted, int64_t least, int64_t below, Pai
     c.dense = <int64_t *>calloc(<size_t>(cells * c.threads), sizeof(int64_t))
     if c.dense == NULL:
         return -1
-    parallel_for(dense_chunk, c, c.slots.chunks, c.threads)
+    if watched_for(dense_chunk, c, c.slots.chunks, c.threads, c.watch):
+        return -1
     n = 0
     for i in range(1, c.ids):
         for j in range(i * c.ids + 1, (i + 1) * c.ids):
@@ -225,7 +229,8 @@ cdef int count_sketched(Count *c, int64_t wanted, int64_t least, int64_t below, 
     c.cell = <uint64_t *>calloc(<size_t>cells, sizeof(uint64_t))
     if c.cell == NULL:
         return -1
-    parallel_for(sketch_chunk, c, c.slots.chunks, c.threads)
+    if watched_for(sketch_chunk, c, c.slots.chunks, c.threads, c.watch):
+        return -1
     for b in range(BUCKETS):
         histogram[b] = 0
     for i in range(cells):
@@ -242,7 +247,8 @@ cdef int count_sketched(Count *c, int64_t wanted, int64_t least, int64_t below, 
         for t in range(c.threads):
             if table_reserve(&c.table[t], 1):
                 return -1
-        parallel_for(exact_chunk, c, c.slots.chunks, c.threads)
+        if watched_for(exact_chunk, c, c.slots.chunks, c.threads, c.watch):
+            return -1
         for t in range(c.threads):
             if c.failed[t]:
                 return -1

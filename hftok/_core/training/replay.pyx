@@ -11,9 +11,9 @@ from libc.stdint cimport INT64_MAX, UINT32_MAX, int64_t, uint16_t, uint32_t, uin
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-from hftok._core.parallel cimport parallel_for
 from hftok._core.training.merge_state cimport Engine, reserve_merges
 from hftok._core.training.pair_index cimport PairTable, pair_key, table_append, table_find, table_free, table_zero
+from hftok._core.training.progress cimport watched_for
 from hftok._core.training.slots cimport FIRST_ID, GAP, Segment, slot_t, slots_gather
 
 cdef enum:
@@ -240,10 +240,10 @@ cdef int replay(Engine *e, const uint32_t *merge, int64_t n) noexcept nogil:
         e.live[merge[3 * i + 2]] = 1
         e.length[merge[3 * i + 2]] = max(e.length[merge[3 * i]], <int64_t>1) + max(e.length[merge[3 * i + 1]], <int64_t>1)
     if not failed:
-        parallel_for(replay_chunk, &r, e.slots.chunks, e.threads)
+        failed = watched_for(replay_chunk, &r, e.slots.chunks, e.threads, e.watch)
         for t in range(e.threads):
             failed |= r.scratch[t].failed
-        failed = -1 if failed or slots_gather(&e.slots, NULL) else 0
+        failed = -1 if failed or slots_gather(&e.slots, NULL, e.watch) else 0
     for t in range(e.threads):
         free(r.scratch[t].id)
         free(r.scratch[t].before)

@@ -2,9 +2,13 @@
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from hftok._core.text cimport utf8_decode
+from hftok._core.training.progress cimport Watch
 
 # Slot values: two marks, then id + FIRST_ID. Shifting all ids alike keeps their order, and a mark is then an ordinary small
 # index, so that kernels need no test for it.
+cdef enum:
+    LOOK = 1 << 20          # symbols, about, between two looks at a Watch
+
 cdef enum:
     GAP = 0                 # the end of a word
     DEAD = 1                # inside a token that spans three slots or more
@@ -46,8 +50,8 @@ cdef struct Slots:
 cdef void slots_zero(Slots *s) noexcept nogil
 cdef void slots_free(Slots *s) noexcept nogil
 cdef int64_t slots_used(const Slots *s) noexcept nogil
-cdef int slots_layout(Slots *s, const WordSource *words, bint wide) noexcept nogil
-cdef int slots_gather(Slots *s, const uint32_t *span) noexcept nogil
+cdef int slots_layout(Slots *s, const WordSource *words, bint wide, Watch *watch) noexcept nogil
+cdef int slots_gather(Slots *s, const uint32_t *span, Watch *watch) noexcept nogil
 cdef int slots_widen(Slots *s) noexcept nogil
 
 

@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memmove
 
 from hftok._core.training.pair_index cimport PairTable, table_add, table_find, table_free, table_reserve, table_zero
+from hftok._core.training.progress cimport Watch, stopped
 
 
 cdef void slots_zero(Slots *s) noexcept nogil:
@@ -99,24 +100,30 @@ cdef int cut(Slots *s) noexcept nogil:
     return 0
 
 
-cdef int slots_layout(Slots *s, const WordSource *words, bint wide) noexcept nogil:
-    """Fill an empty `s`. Words of fewer than two symbols or of count 0 have no pair and are left out. 0, or -1 without memory."""
+cdef int slots_layout(Slots *s, const WordSource *words, bint wide, Watch *watch) noexcept nogil:
+    """Fill an empty `s`. Words of fewer than two symbols or of count 0 have no pair and are left out. 0, or -1 without memory or
+    where it was told to stop."""
     cdef PairTable bands             # key: word count; count: slots that its words need, then where its next word goes
     cdef int64_t i, n, row, total = 1
+    cdef int64_t looked = 0
     cdef int failed = 0
     table_zero(&bands)
     if table_reserve(&bands, 64):
         return -1
     for i in range(words.n):
+        if words.offset[i] - looked >= LOOK:
+            looked = words.offset[i]
+            failed |= stopped(watch)
+        if failed:
+            table_free(&bands)
+            return -1
         if words.count[i] == 0:
             continue
         n = word_size(words, i)
-        if n >= 2 and table_add(&bands, words.count[i], n + 1):
-            table_free(&bands)
-            return -1
+        failed = n >= 2 and table_add(&bands, words.count[i], n + 1)
     s.segments = bands.rows
     s.segment = <Segment *>malloc(<size_t>(bands.rows + 1) * sizeof(Segment))
-    if s.segment == NULL:
+    if failed or s.segment == NULL:
         table_free(&bands)
         return -1
     for i in range(bands.rows):
@@ -135,17 +142,22 @@ cdef int slots_layout(Slots *s, const WordSource *words, bint wide) noexcept nog
         table_free(&bands)
         return -1
     if wide:
-        write_words(<uint32_t *>s.data, words, &bands)
+        failed = write_words(<uint32_t *>s.data, words, &bands, watch)
     else:
-        write_words(<uint16_t *>s.data, words, &bands)
+        failed = write_words(<uint16_t *>s.data, words, &bands, watch)
     table_free(&bands)
-    return cut(s)
+    return -1 if failed else cut(s)
 
 
-cdef void write_words(slot_t *data, const WordSource *words, PairTable *bands) noexcept nogil:
+cdef int write_words(slot_t *data, const WordSource *words, PairTable *bands, Watch *watch) noexcept nogil:
     cdef int64_t i, n, row, at
+    cdef int64_t looked = 0
     data[0] = GAP
     for i in range(words.n):
+        if words.offset[i] - looked >= LOOK:
+            looked = words.offset[i]
+            if stopped(watch):
+                return -1
         if words.count[i] == 0:
             continue
         row = table_find(bands, words.count[i])
@@ -157,6 +169,7 @@ cdef void write_words(slot_t *data, const WordSource *words, PairTable *bands) n
         n = word_write(words, i, data + at)
         data[at + n] = GAP
         bands.count[row] = at + n + 1
+    return 0
 
 
 cdef int64_t close_up(slot_t *data, int64_t start, int64_t size, int64_t out, const uint32_t *span) noexcept nogil:
@@ -183,13 +196,15 @@ cdef int64_t close_up(slot_t *data, int64_t start, int64_t size, int64_t out, co
     return out
 
 
-cdef int slots_gather(Slots *s, const uint32_t *span) noexcept nogil:
+cdef int slots_gather(Slots *s, const uint32_t *span, Watch *watch) noexcept nogil:
     """Close the array up: segments follow one another without holes. With `span` (slots that a token of each id takes), a
-    token takes one slot afterwards. 0, or -1 without memory (the slots are still good, closed up, in fewer chunks)."""
+    token takes one slot afterwards. 0, or -1 without memory or where it was told to stop (the slots are of no use then)."""
     cdef int64_t i, next
     cdef int64_t out = 1
     cdef int64_t n = 0
     for i in range(s.segments):
+        if i % 16 == 0 and stopped(watch):
+            return -1
         if s.wide:
             next = close_up(<uint32_t *>s.data, s.segment[i].start, s.segment[i].size, out, span)
         else:

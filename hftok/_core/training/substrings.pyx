@@ -12,9 +12,10 @@ order in which threads find it never shows.
 """
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
 
-from hftok._core.parallel cimport parallel_for
 from hftok._core.training.pair_index cimport kth_largest
+from hftok._core.training.progress cimport Watch, stopped, watched_for
 
 cdef struct Group:
     int64_t start
@@ -148,9 +149,9 @@ cdef void search_symbol(void *ctx, int64_t i, int thread) noexcept nogil:
 
 
 cdef int repeated_substrings(const uint32_t *text, int64_t n, uint32_t symbols, int64_t longest, int threads,
-                             SubstringList *out) noexcept nogil:
+                             SubstringList *out, Watch *watch) noexcept nogil:
     """Fill an empty `out`, in no order. Symbols are below `symbols`, the text ends with a boundary (or is empty) and has fewer
-    than 2**32 - 1 symbols. 0, or -1 without memory; the caller frees out.item in any case."""
+    than 2**32 - 1 symbols. 0, or -1 without memory or where it was told to stop; the caller frees out.item in any case."""
     cdef Search s
     cdef int64_t *first = <int64_t *>calloc(<size_t>symbols + 2, sizeof(int64_t))
     cdef int64_t i, at
@@ -177,7 +178,7 @@ cdef int repeated_substrings(const uint32_t *text, int64_t n, uint32_t symbols, 
             first[text[i] + 1] -= 1
             s.place[first[text[i] + 1]] = <uint32_t>i
         # ... and the group of c now runs from first[c + 1] to first[c + 2].
-        parallel_for(search_symbol, &s, <int64_t>symbols - 1, threads)
+        result = watched_for(search_symbol, &s, <int64_t>symbols - 1, threads, watch)
         for t in range(threads):
             if s.failed[t]:
                 result = -1
@@ -198,6 +199,10 @@ cdef int repeated_substrings(const uint32_t *text, int64_t n, uint32_t symbols, 
 # The best
 
 
+ctypedef Substring Sorted
+ctypedef uint32_t SortContext
+
+
 cdef inline bint comes_before(const Substring *a, const Substring *b, const uint32_t *text) noexcept nogil:
     """Higher score first, then the greater string: the reference sorts (score, symbols) in reverse."""
     cdef int64_t i
@@ -209,44 +214,10 @@ cdef inline bint comes_before(const Substring *a, const Substring *b, const uint
     return a.size > b.size
 
 
-cdef int sort_best(SubstringList *list, const uint32_t *text) noexcept nogil:
-    """Bottom-up merge sort. 0, or -1 without memory."""
-    cdef int64_t n = list.size
-    cdef Substring *from_ = list.item
-    cdef Substring *scratch = <Substring *>malloc(<size_t>(n + 1) * sizeof(Substring))
-    cdef Substring *to = scratch
-    cdef Substring *swap
-    cdef int64_t width = 1
-    cdef int64_t low, middle, high, i, j, k
-    if scratch == NULL:
-        return -1
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            high = min(low + 2 * width, n)
-            i = low
-            j = middle
-            for k in range(low, high):
-                if i < middle and (j >= high or not comes_before(&from_[j], &from_[i], text)):
-                    to[k] = from_[i]
-                    i += 1
-                else:
-                    to[k] = from_[j]
-                    j += 1
-            low = high
-        swap = from_
-        from_ = to
-        to = swap
-        width *= 2
-    if from_ != list.item:
-        for i in range(n):
-            list.item[i] = from_[i]
-    free(scratch)
-    return 0
+include "merge_sort.pxi"
 
 
-cdef int keep_best(SubstringList *list, const uint32_t *text, int64_t most) noexcept nogil:
+cdef int keep_best(SubstringList *list, const uint32_t *text, int64_t most, Watch *watch) noexcept nogil:
     """Sort by score, then by the greater string, and keep the first `most`. 0, or -1 without memory."""
     cdef int64_t *score
     cdef int64_t i, bound
@@ -265,7 +236,7 @@ cdef int keep_best(SubstringList *list, const uint32_t *text, int64_t most) noex
                 list.item[n] = list.item[i]
                 n += 1
         list.size = n
-    if sort_best(list, text):
+    if merge_sort(list.item, list.size, text, watch):
         return -1
     if list.size > most:
         list.size = most

@@ -16,7 +16,8 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from hftok._core.text cimport utf8_decode
-from hftok._core.training.slots cimport FIRST_ID
+from hftok._core.training.progress cimport Progress, Watch, stopped, watch_of
+from hftok._core.training.slots cimport FIRST_ID, LOOK
 from hftok._core.training.words cimport WordCounts
 
 MODES = ("characters", "byte_level", "bytes")
@@ -55,9 +56,9 @@ cdef int64_t valid_size(const uint8_t *p, int64_t left) noexcept nogil:
     return 0 if (a == 0xF0 and b < 0x90) or (a == 0xF4 and b >= 0x90) else 4
 
 
-cdef int64_t count_symbols(const WordSource *w, uint64_t *count, uint8_t *places) noexcept nogil:
+cdef int64_t count_symbols(const WordSource *w, uint64_t *count, uint8_t *places, Watch *watch) noexcept nogil:
     """Weighted count of every symbol, and the places where it stands in words (1 first, 2 inner, 4 last, 8 only).
-    0, -1 where all counts together pass 2**63 - 1, or 1 + the index of a word that is not UTF-8."""
+    0, -1 where all counts together pass 2**63 - 1, -2 where it was told to stop, or 1 + the index of a word that is not UTF-8."""
     cdef int64_t i, n, symbols
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -66,7 +67,12 @@ cdef int64_t count_symbols(const WordSource *w, uint64_t *count, uint8_t *places
     cdef uint64_t room = <uint64_t>INT64_MAX
     cdef uint64_t weight
     cdef bint first
+    cdef int64_t looked = 0
     for i in range(w.n):
+        if w.offset[i] - looked >= LOOK:
+            looked = w.offset[i]
+            if stopped(watch):
+                return -2
         weight = w.count[i]
         if weight == 0:
             continue
@@ -119,7 +125,7 @@ cdef class Symbols:
         free(self.inner)
 
     def __init__(self, WordCounts words not None, str mode="characters", special_tokens=(), limit_alphabet=None,
-                 initial_alphabet=(), str prefix=None, str suffix=None, base_symbol_order=None):
+                 initial_alphabet=(), str prefix=None, str suffix=None, base_symbol_order=None, Progress clock=None):
         if mode not in MODES:
             raise ValueError(f"symbols must be one of {', '.join(MODES)}, not {mode!r}")
         self.words = words
@@ -134,11 +140,14 @@ cdef class Symbols:
         cdef uint8_t *places = <uint8_t *>calloc(<size_t>self.table_size, 1)
         cdef int64_t result
         cdef int64_t i
+        cdef Watch *watch = watch_of(clock)
         try:
             if count == NULL or places == NULL:
                 raise MemoryError("out of memory while counting characters")
             with nogil:
-                result = count_symbols(&self.source, count, places)
+                result = count_symbols(&self.source, count, places, watch)
+            if result == -2:
+                clock.fail("")
             if result < 0:
                 raise OverflowError("the counts of all symbols add up to more than 2**63 - 1; scale the word counts down")
             if result:

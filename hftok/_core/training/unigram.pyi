@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
-from hftok._core.training.bpe import Report, Words
+from hftok._core.training.bpe import Words
+from hftok._core.training.progress import Report
 
 class TrainedUnigram:
     vocab: list[tuple[str, float]]

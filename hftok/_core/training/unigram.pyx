@@ -15,7 +15,6 @@ Segmenting is left to lattice, substrings to substrings.
 """
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, NAN, exp, isnan, log
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -25,11 +24,13 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.text cimport utf8_decode
 from hftok._core.training.lattice cimport (
     Lattice, PieceModel, add_best, add_expected, lattice_free, second_best, sort_pieces, trie_build, trie_free)
+from hftok._core.training.progress cimport Progress, Watch, stopped, watch_of, watched_for
+from hftok._core.training.slots cimport LOOK
 from hftok._core.training.substrings cimport SubstringList, keep_best, repeated_substrings
 from hftok._core.training.symbols cimport valid_size
 from hftok._core.training.words cimport WordCounts, byte_order
 
-from hftok._core.training.bpe import Progress, checked_size, thread_count
+from hftok._core.training.bpe import checked_size, thread_count
 
 cdef enum:
     GROUPS = 8                  # sums of the E-step are made in at most so many groups of words
@@ -78,6 +79,8 @@ cdef struct Work:
     const int64_t *word         # where each word begins
     const double *count
     const int64_t *group        # the first word of each group
+    int64_t round               # each group is gone through in so many rounds, that one may stop between them
+    int64_t rounds
     double *sum                 # groups x pieces
     int64_t pieces
     # Pruning
@@ -90,10 +93,15 @@ cdef struct Work:
     uint8_t *dropped
 
 
+cdef inline int64_t first_word(const Work *w, int64_t g, int64_t round) noexcept nogil:
+    """Where a round of a group begins."""
+    return w.group[g] + (w.group[g + 1] - w.group[g]) * round // w.rounds
+
+
 cdef void expect_group(void *ctx, int64_t g, int thread) noexcept nogil:
     cdef Work *w = <Work *>ctx
     cdef int64_t i
-    for i in range(w.group[g], w.group[g + 1]):
+    for i in range(first_word(w, g, w.round), first_word(w, g, w.round + 1)):
         add_expected(w.model, &w.lattice[thread], w.text + w.word[i], w.word[i + 1] - w.word[i] - 1, w.count[i],
                      w.sum + g * w.pieces)
 
@@ -101,7 +109,7 @@ cdef void expect_group(void *ctx, int64_t g, int thread) noexcept nogil:
 cdef void segment_group(void *ctx, int64_t g, int thread) noexcept nogil:
     cdef Work *w = <Work *>ctx
     cdef int64_t i
-    for i in range(w.group[g], w.group[g + 1]):
+    for i in range(first_word(w, g, w.round), first_word(w, g, w.round + 1)):
         add_best(w.model, &w.lattice[thread], w.text + w.word[i], w.word[i + 1] - w.word[i] - 1, w.count[i],
                  w.sum + g * w.pieces)
 
@@ -151,6 +159,7 @@ cdef void weigh_pieces(void *ctx, int64_t unit, int thread) noexcept nogil:
 cdef class Trainer:
     """One training: texts, seeds and the pieces that are left."""
     cdef int threads
+    cdef Progress clock
     cdef PieceModel model
     cdef Lattice *lattice
     cdef object text                # uint32: symbols; 0 is the boundary after each word
@@ -182,8 +191,10 @@ cdef class Trainer:
         free(self.lattice)
         trie_free(&self.model.trie)
 
-    def __init__(self, WordCounts words not None, initial_alphabet, int64_t seed_size, int64_t longest, int threads):
+    def __init__(self, WordCounts words not None, initial_alphabet, int64_t seed_size, int64_t longest, int threads,
+                 Progress clock not None):
         self.threads = threads
+        self.clock = clock
         self.lattice = <Lattice *>calloc(<size_t>threads, sizeof(Lattice))
         if self.lattice == NULL:
             raise MemoryError("out of memory while training")
@@ -203,8 +214,10 @@ cdef class Trainer:
         cdef uint32_t[::1] text_view
         cdef int64_t[::1] starts_view
         cdef double[::1] counts_view
-        if n and byte_order(words, &order_view[0]):
-            raise MemoryError("out of memory while sorting words")
+        cdef Watch *watch = watch_of(self.clock)
+        cdef int64_t looked = 0
+        if n and byte_order(words, &order_view[0], watch):
+            self.clock.fail("out of memory while sorting words")
         total = 0
         sizes = np.empty(n + 1, dtype=np.int64)
         starts_view = sizes
@@ -240,9 +253,15 @@ cdef class Trainer:
                         at += length
                         total += 1
                     total += 1
+                    if total - looked >= LOOK and bad == -1:
+                        looked = total
+                        if stopped(watch):
+                            bad = -3
                     if bad != -1:
                         break
                 starts_view[kept] = total
+            if bad == -3:
+                self.clock.fail("")
             if bad == -2:
                 raise OverflowError("a character's count passes 2**63 - 1; scale the word counts down")
             if bad >= 0:
@@ -260,8 +279,13 @@ cdef class Trainer:
             text = np.empty(total + 1, dtype=np.uint32)
             text_view = text
             with nogil:
-                total = 0
+                total = looked = 0
                 for i in range(kept):
+                    if total - looked >= LOOK:
+                        looked = total
+                        if stopped(watch):
+                            bad = -3
+                            break
                     at = words.offset[order_view[i]]
                     end = words.offset[order_view[i] + 1]
                     while at < end:
@@ -270,6 +294,8 @@ cdef class Trainer:
                         total += 1
                     text_view[total] = 0
                     total += 1
+            if bad == -3:
+                self.clock.fail("")
         finally:
             free(weight)
             free(symbol)
@@ -295,16 +321,17 @@ cdef class Trainer:
         cdef const uint32_t[::1] view = text
         cdef int64_t most = max(<int64_t>1, seed_size - (<int64_t>symbols - 1))
         cdef int threads = self.threads
+        cdef Watch *watch = watch_of(self.clock)
         found.item = NULL
         found.size = found.capacity = 0
         try:
             with nogil:
                 if n:
-                    status = repeated_substrings(&view[0], n, symbols, longest, threads, &found)
+                    status = repeated_substrings(&view[0], n, symbols, longest, threads, &found, watch)
                     if status == 0:
-                        status = keep_best(&found, &view[0], most)
+                        status = keep_best(&found, &view[0], most, watch)
             if status:
-                raise MemoryError("out of memory while looking for repeated substrings")
+                self.clock.fail("out of memory while looking for repeated substrings")
             characters = sorted(range(1, symbols), key=lambda s: (weights[s], s), reverse=True)
             # The unknown piece is spelled <UNK>, which the reference puts into its trie as any other.
             numbers = {c: s for s, c in enumerate(self.code_points[:symbols].tolist())}
@@ -344,9 +371,9 @@ cdef class Trainer:
         cdef const int64_t[::1] starts_view = starts
         cdef int64_t count = len(values)
         with nogil:
-            status = sort_pieces(&seeds_view[0], &starts_view[0], &order_view[0], count)
+            status = sort_pieces(&seeds_view[0], &starts_view[0], &order_view[0], count, watch)
         if status:
-            raise MemoryError("out of memory while sorting seeds")
+            self.clock.fail("out of memory while sorting seeds")
         self.sorted_seeds = order
         self.trie_pieces = 0
 
@@ -410,6 +437,7 @@ cdef class Trainer:
         cdef int64_t parts = len(self.groups) - 1
         cdef int64_t n = len(self.alive)
         cdef int64_t g, i
+        cdef Watch *watch = watch_of(self.clock)
         sums = np.zeros((parts, n), dtype=np.float64)
         cdef double[:, ::1] view = sums
         if len(self.counts) == 0:
@@ -423,8 +451,13 @@ cdef class Trainer:
         w.group = &groups[0]
         w.sum = &view[0, 0]
         w.pieces = n
+        # A symbol takes about a tenth of a microsecond, or a few.
+        w.rounds = 1 + len(self.text) // (LOOK // 4)
         with nogil:
-            parallel_for(segment_group if best else expect_group, &w, parts, self.threads)
+            for w.round in range(w.rounds):
+                parallel_for(segment_group if best else expect_group, &w, parts, self.threads)
+                if stopped(watch):
+                    break
             for g in range(1, parts):
                 for i in range(n):
                     view[0, i] += view[g, i]
@@ -433,6 +466,8 @@ cdef class Trainer:
 
     cdef object check_lattices(self):
         cdef int t
+        if self.clock.watch.stop:
+            self.clock.fail("")
         for t in range(self.threads):
             if self.lattice[t].failed == 1:
                 raise MemoryError("out of memory while segmenting words")
@@ -476,6 +511,7 @@ cdef class Trainer:
         cdef Work w
         cdef int64_t n = len(self.alive)
         cdef int64_t i
+        cdef Watch *watch = watch_of(self.clock)
         frequency = self.run(True)
         self.gather_piece_text()
         loss = np.zeros(n, dtype=np.float64)
@@ -497,7 +533,7 @@ cdef class Trainer:
         w.total_frequency = sequential_sum(frequency)
         w.total_count = sequential_sum(self.counts)
         with nogil:
-            parallel_for(weigh_pieces, &w, (n + PIECES - 1) // PIECES, self.threads)
+            watched_for(weigh_pieces, &w, (n + PIECES - 1) // PIECES, self.threads, watch)
         self.check_lattices()
         size = max(wanted, <int64_t>(<double>n * factor))
         fixed = np.flatnonzero(np.isnan(loss) & (dropped == 0))
@@ -634,6 +670,7 @@ def train_unigram(words, *, vocab_size=8000, special_tokens=(), initial_alphabet
     (('<unk>', 0.0), 12)
     """
     cdef Trainer trainer
+    cdef Progress clock
     cdef int64_t before, still
     if not isinstance(words, WordCounts):
         words = WordCounts(words)
@@ -645,7 +682,7 @@ def train_unigram(words, *, vocab_size=8000, special_tokens=(), initial_alphabet
     count = thread_count(threads)
     factor = float(shrinking_factor)
     clock = Progress(progress)
-    trainer = Trainer(words, initial_alphabet, seeds, longest, count)
+    trainer = Trainer(words, initial_alphabet, seeds, longest, count, clock)
     clock.finish("Suffix array seeds", len(words))
     if len(trainer.required) > size:
         raise Exception("The vocabulary is not large enough to contain all chars")

@@ -226,7 +226,7 @@ def save_word_counts(WordCounts words not None, path, bytes label=b""):
         failed = -1
         if order != NULL:
             with nogil:
-                failed = byte_order(words, order)
+                failed = byte_order(words, order, NULL)
         if failed:
             raise MemoryError("out of memory while sorting words")
         writer = Writer(path, label)

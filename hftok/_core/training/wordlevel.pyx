@@ -8,10 +8,11 @@ place and leaves a hole at the first: the ids need not be 0, 1, 2, ... . Kept as
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
 from hftok._core.training.bpe import checked_size
+from hftok._core.training.progress cimport Progress, Watch, stopped
 from hftok._core.training.words cimport WordCounts
 
 
@@ -21,21 +22,31 @@ COMMON = 1 << 12                # counts below are found by counting
 cdef struct Entry:
     uint64_t count
     uint64_t key                # the first eight bytes, the first one highest
-    const uint8_t *word
-    int64_t size
+    int64_t word
+
+cdef struct EntryText:
+    const uint8_t *text
+    const int64_t *offset
+
+ctypedef Entry Sorted
+ctypedef EntryText SortContext
 
 
-cdef int in_order(const void *a, const void *b) noexcept nogil:
+cdef inline bint comes_before(const Entry *a, const Entry *b, const EntryText *words) noexcept nogil:
     """More frequent words first, equally frequent ones by their bytes."""
-    cdef const Entry *p = <const Entry *>a
-    cdef const Entry *q = <const Entry *>b
+    cdef int64_t n, m
     cdef int order
-    if p.count != q.count:
-        return (p.count < q.count) - (p.count > q.count)
-    if p.key != q.key:
-        return (p.key > q.key) - (p.key < q.key)
-    order = memcmp(p.word, q.word, <size_t>min(p.size, q.size))
-    return order if order else (p.size > q.size) - (p.size < q.size)
+    if a.count != b.count:
+        return a.count > b.count
+    if a.key != b.key:
+        return a.key < b.key
+    n = words.offset[a.word + 1] - words.offset[a.word]
+    m = words.offset[b.word + 1] - words.offset[b.word]
+    order = memcmp(words.text + words.offset[a.word], words.text + words.offset[b.word], <size_t>min(n, m))
+    return order < 0 or (order == 0 and n < m)
+
+
+include "merge_sort.pxi"
 
 
 def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=()):
@@ -52,7 +63,8 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     {'[UNK]': 0, 'the': 1, 'a': 2}
     """
     cdef WordCounts counts = words if isinstance(words, WordCounts) else WordCounts(words)
-    cdef int64_t i, j
+    cdef int64_t i, j, at, length
+    cdef Progress clock
     size = checked_size("vocab_size", vocab_size)
     least = checked_size("min_frequency", min_frequency)
     vocab = {}
@@ -76,7 +88,7 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
         # The count of the last word that makes it. Nearly all counts are small, so they are counted themselves.
         limited = np.minimum(count[chosen], COMMON).astype(np.int64)
         at_least = np.bincount(limited, minlength=COMMON + 1)[::-1].cumsum()[::-1]
-        bound = int(np.flatnonzero(at_least >= room)[-1])
+        bound = int(np.flatnonzero(at_least >= room).max())
         if bound == COMMON:
             large = count[chosen[limited == COMMON]]
             bound = np.partition(large, len(large) - room)[len(large) - room]
@@ -84,21 +96,29 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     cdef const int64_t[::1] words_chosen = chosen
     cdef int64_t n = len(chosen)
     cdef Entry *entry = <Entry *>malloc(<size_t>(n + 1) * sizeof(Entry))
+    cdef EntryText text
     cdef bytes word
+    cdef int failed
     if entry == NULL:
         raise MemoryError("out of memory while sorting words")
+    text.text = counts.text
+    text.offset = counts.offset
+    clock = Progress(None)
     try:
         with nogil:
             for i in range(n):
+                at = counts.offset[words_chosen[i]]
+                length = counts.offset[words_chosen[i] + 1] - at
                 entry[i].count = counts.count[words_chosen[i]]
-                entry[i].word = counts.text + counts.offset[words_chosen[i]]
-                entry[i].size = counts.offset[words_chosen[i] + 1] - counts.offset[words_chosen[i]]
+                entry[i].word = words_chosen[i]
                 entry[i].key = 0
                 for j in range(8):
-                    entry[i].key = entry[i].key << 8 | (entry[i].word[j] if j < entry[i].size else 0)
-            qsort(entry, <size_t>n, sizeof(Entry), &in_order)
+                    entry[i].key = entry[i].key << 8 | (counts.text[at + j] if j < length else 0)
+            failed = merge_sort(entry, n, &text, &clock.watch)
+        if failed:
+            clock.fail("out of memory while sorting words")
         for i in range(min(n, room)):
-            word = (<char *>entry[i].word)[:entry[i].size]
+            word = (<char *>counts.text)[counts.offset[entry[i].word]:counts.offset[entry[i].word + 1]]
             try:
                 vocab[word.decode("utf-8")] = place
             except UnicodeDecodeError:

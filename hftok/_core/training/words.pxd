@@ -1,6 +1,8 @@
 # Distinct words with counts: see words.pyx.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from hftok._core.training.progress cimport Watch
+
 cdef class WordCounts:
     cdef uint8_t *text              # the words one after another, in the order of their first sight
     cdef int64_t text_capacity
@@ -22,5 +24,5 @@ cdef class WordCounts:
     cdef int merge_from(self, WordCounts other) noexcept nogil
 
 
-# The words' indices in the order of their bytes. 0, or -1 without memory.
-cdef int byte_order(WordCounts words, int64_t *order) noexcept nogil
+# The words' indices in the order of their bytes. 0, or -1 without memory or where it was told to stop.
+cdef int byte_order(WordCounts words, int64_t *order, Watch *watch) noexcept nogil

@@ -18,6 +18,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 from hftok._core.text cimport utf8_decode
+from hftok._core.training.progress cimport Watch, stopped
 from hftok._core.training.token_strings cimport string_hash
 
 cdef uint64_t INDEX = (<uint64_t>1 << 40) - 1
@@ -362,8 +363,15 @@ cdef struct Keyed:
     uint64_t key                # the first eight bytes, the first one highest
     int64_t word
 
+cdef struct KeyedText:
+    const uint8_t *text
+    const int64_t *offset
 
-cdef inline bint comes_first(WordCounts words, const Keyed *a, const Keyed *b) noexcept nogil:
+ctypedef Keyed Sorted
+ctypedef KeyedText SortContext
+
+
+cdef inline bint comes_before(const Keyed *a, const Keyed *b, const KeyedText *words) noexcept nogil:
     cdef const uint8_t *p
     cdef const uint8_t *q
     cdef int64_t n, m
@@ -378,50 +386,32 @@ cdef inline bint comes_first(WordCounts words, const Keyed *a, const Keyed *b) n
     return order < 0 or (order == 0 and n < m)
 
 
-cdef int byte_order(WordCounts words, int64_t *order) noexcept nogil:
+include "merge_sort.pxi"
+
+
+cdef int byte_order(WordCounts words, int64_t *order, Watch *watch) noexcept nogil:
     cdef int64_t n = words.size
-    cdef Keyed *from_ = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
-    cdef Keyed *to = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
-    cdef Keyed *swap
-    cdef int64_t i, j, k, low, middle, high
-    cdef int64_t width = 1
+    cdef Keyed *keyed = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
+    cdef KeyedText text
+    cdef int64_t i, j, size
     cdef uint64_t key
-    if from_ == NULL or to == NULL:
-        free(from_)
-        free(to)
+    cdef int failed
+    if keyed == NULL:
         return -1
     for i in range(n):
         key = 0
-        k = words.offset[i + 1] - words.offset[i]
+        size = words.offset[i + 1] - words.offset[i]
         for j in range(8):
-            key = key << 8 | (words.text[words.offset[i] + j] if j < k else 0)
-        from_[i].key = key
-        from_[i].word = i
-    # Bottom-up merge sort.
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            high = min(low + 2 * width, n)
-            i = low
-            j = middle
-            for k in range(low, high):
-                if i < middle and (j >= high or not comes_first(words, &from_[j], &from_[i])):
-                    to[k] = from_[i]
-                    i += 1
-                else:
-                    to[k] = from_[j]
-                    j += 1
-            low = high
-        swap = from_
-        from_ = to
-        to = swap
-        width *= 2
+            key = key << 8 | (words.text[words.offset[i] + j] if j < size else 0)
+        keyed[i].key = key
+        keyed[i].word = i
+    text.text = words.text
+    text.offset = words.offset
+    failed = merge_sort(keyed, n, &text, watch)
     for i in range(n):
-        order[i] = from_[i].word
-    free(from_)
-    free(to)
-    return 0
+        order[i] = keyed[i].word
+    free(keyed)
+    return failed
 
 
 cdef inline bint is_space(uint32_t c) noexcept nogil:

@@ -1,0 +1,83 @@
+/* Safe cuts (models/safe_cuts.pyx) between characters of three bytes, the bulk of Chinese, Japanese and Korean, and between those
+ * of ASCII: 16 pairs at once where the tier has the instructions; elsewhere the runs are empty, and the caller goes from character to character. */
+#ifndef HFTOK_CUTS_H
+#define HFTOK_CUTS_H
+#include "block.h"
+
+#if defined(HT_AVX512)
+/* How many of the characters of p[0:n], which is valid UTF-8 and begins a character, have three bytes, one after the other; 16 at
+ * most. 64 bytes are readable. */
+HT_INLINE int ht_wide_run(const uint8_t *p, int64_t n) {
+    const __m512i v = _mm512_loadu_si512((const void *)p);
+    const uint64_t leads = _mm512_cmpeq_epi8_mask(_mm512_and_si512(v, _mm512_set1_epi8((char)0xF0)), _mm512_set1_epi8((char)0xE0));
+    const uint64_t thirds = 0x0000249249249249ull;               /* bits 0, 3, ... 45 */
+    const int run = ht_ctz64((thirds & ~leads) | (uint64_t)1 << 48) / 3;
+    return run * 3 <= n ? run : (int)(n / 3);
+}
+
+/* p[0:3c] is c <= 16 characters of three bytes behind a character with the key `left` (cut_key) and the last byte `last`. Writes
+ * base + 3i for each character i that no merge joins to the one before it, and returns their number; room for 16. */
+HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits,
+                          uint32_t mask, uint32_t base, uint32_t *out) {
+    const __m512i v = _mm512_loadu_si512((const void *)p);
+    const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
+                                           0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
+                                           0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
+    const __m512i x = _mm512_maskz_permutexvar_epi8(0x7777777777777777ull, thirds, v);
+    const __m512i right = _mm512_or_si512(
+        _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0xF)), 12),
+                        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F00)), 2)),
+        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F0000)), 16));
+    const __m512i before = _mm512_alignr_epi32(_mm512_slli_epi32(right, 16), _mm512_set1_epi32((int)left), 15);
+    const __m512i lasts = _mm512_alignr_epi32(_mm512_srli_epi32(x, 16), _mm512_set1_epi32((int)last), 15);
+    const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(lasts, 8), _mm512_and_si512(x, _mm512_set1_epi32(0xFF)));
+    __m512i h = _mm512_mullo_epi32(_mm512_xor_si512(before, right), _mm512_set1_epi32((int)0x9E3779B1u));
+    __m512i joined, gated;
+    __mmask16 cut;
+    h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
+    joined = _mm512_i32gather_epi32(_mm512_srli_epi32(h, 5), (const void *)bits, 4);
+    gated = _mm512_i32gather_epi32(_mm512_srli_epi32(pair, 5), (const void *)gate, 4);
+    joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+    gated = _mm512_srlv_epi32(gated, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
+    cut = (__mmask16)(_mm512_testn_epi32_mask(_mm512_or_si512(joined, gated), _mm512_set1_epi32(1)) & ((1u << c) - 1));
+    _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
+        _mm512_set1_epi32((int)base), _mm512_set_epi32(45, 42, 39, 36, 33, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0))));
+    return __builtin_popcount(cut);
+}
+
+/* How many characters of p[0:n] are ASCII, one after the other; 16 at most. 16 bytes are readable. */
+HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) {
+    const int run = ht_ctz64((uint64_t)(uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)p)) | (uint64_t)1 << 16);
+    return run <= n ? run : (int)n;
+}
+
+/* p[-1:c] is ASCII, c <= 16. Writes base + i for each i that no merge joins to the character before it, and returns their number;
+ * room for 16. joins: bit (left << 7 | right). */
+HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out) {
+    const __m512i right = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    const __m512i left = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p - 1)));
+    const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(left, 7), right);
+    const __mmask16 live = (__mmask16)((1u << c) - 1);
+    const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), live, _mm512_srli_epi32(pair, 5), (const void *)joins, 4);
+    const __m512i bit = _mm512_srlv_epi32(word, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
+    const __mmask16 cut = (__mmask16)(_mm512_testn_epi32_mask(bit, _mm512_set1_epi32(1)) & live);
+    if (cut)
+        _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
+            _mm512_set1_epi32((int)base), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))));
+    return __builtin_popcount(cut);
+}
+#else
+HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }
+HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out) {
+    (void)p; (void)c; (void)joins; (void)base; (void)out;
+    return 0;
+}
+HT_INLINE int ht_wide_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }
+HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits,
+                          uint32_t mask, uint32_t base, uint32_t *out) {
+    (void)p; (void)c; (void)left; (void)last; (void)gate; (void)bits; (void)mask; (void)base; (void)out;
+    return 0;
+}
+#endif
+
+#endif

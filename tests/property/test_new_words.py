@@ -1,0 +1,220 @@
+"""Words that the cache lacks: a flush passes them over and fills them in later, whatever the tier, budget, threads."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hftok
+from hftok import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from hftok._core import cpu
+from hftok._core import rows as core_rows
+
+TESTS = pathlib.Path(__file__).parent.parent
+SYLLABLES = [
+    "ba",
+    "ne",
+    "ti",
+    "lor",
+    "em",
+    "ip",
+    "su",
+    "d",
+    "qu",
+    "x",
+    "é",
+    "ß",
+    "да",
+    "не",
+    "漢",
+    "字",
+    "日本",
+    "한",
+    "กา",
+    "😀",
+]
+
+
+def made_up(rng: random.Random, n: int) -> str:
+    """n words, hardly any of them twice; now and then a long one, blanks, a token that is added."""
+    words = []
+    for _ in range(n):
+        word = "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, 7)))
+        if rng.random() < 0.02:
+            word = rng.choice([word * 9, "-" * rng.randint(17, 900), " " * rng.randint(2, 700), "<x>", "\n\n"])
+        words.append(word)
+    return " ".join(words)
+
+
+def texts_of(seed: int) -> list[str]:
+    """One text with far more new words than a flush passes over at a time, and many short and empty ones."""
+    rng = random.Random(seed)
+    texts = [made_up(rng, n) for n in (4000, 1, 0, 3, 700)] + [made_up(rng, rng.randint(0, 6)) for _ in range(900)]
+    texts += texts[100:400]  # words met before beside words that are new
+    return texts
+
+
+def tokenizer_of(form: str | None, ignore_merges: bool = False) -> hftok.Tokenizer:
+    tokenizer = hftok.Tokenizer(models.BPE(ignore_merges=ignore_merges))
+    if form is not None:
+        tokenizer.normalizer = getattr(normalizers, form)()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        [made_up(random.Random(1), 3000)],
+        trainers.BpeTrainer(
+            vocab_size=900,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            special_tokens=["<s>", "</s>"],
+            show_progress=False,
+        ),
+    )
+    tokenizer.add_tokens(["<x>"])
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)])
+    return tokenizer
+
+
+def unsplit_tokenizer() -> hftok.Tokenizer:
+    """Text that nothing splits, a space being a mark, as Gemma has it."""
+    tokenizer = hftok.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=True)
+    tokenizer.train_from_iterator(
+        [made_up(random.Random(1), 3000)], trainers.BpeTrainer(vocab_size=900, show_progress=False)
+    )
+    model = json.loads(tokenizer.to_str())["model"]
+    vocab = model["vocab"]
+    for byte in range(256):
+        vocab[f"<0x{byte:02X}>"] = len(vocab)
+    vocab["<unk>"] = len(vocab)
+    tokenizer = hftok.Tokenizer(
+        models.BPE(
+            vocab, [tuple(merge) for merge in model["merges"]], unk_token="<unk>", byte_fallback=True, fuse_unk=True
+        )
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.add_tokens(["<x>"])
+    return tokenizer
+
+
+def test_words_of_unsplit_text():
+    tokenizer = unsplit_tokenizer()
+    engine, _ = tokenizer._ready()
+    assert engine.why_exact is None
+    texts = texts_of(5)
+    texts += [text.upper() + " z_z\ttab" for text in texts[:50]]  # characters that fall back to bytes
+    ids, offsets = exactly(tokenizer, texts, True)
+    for _ in range(2):
+        rows = tokenizer.encode_batch_ids(texts)
+        assert np.array_equal(rows.ids, ids)
+        assert np.array_equal(rows.row_offsets, offsets)
+    assert np.array_equal(tokenizer.encode_batch_ids(texts, return_offsets=True).ids, ids)
+
+
+def exactly(tokenizer: hftok.Tokenizer, texts: list[str], special: bool):
+    engine, state = tokenizer._ready()
+    return core_rows.encode_batch(engine, texts, state.affix(special), False, False, exact=True)[:2]
+
+
+@pytest.mark.parametrize("form", [None, "NFC", "NFKC", "NFD"])
+@pytest.mark.parametrize("special", [True, False])
+def test_new_words_are_filled_in_where_they_belong(form, special):
+    tokenizer = tokenizer_of(form)
+    texts = texts_of(2)
+    ids, offsets = exactly(tokenizer, texts, special)
+    for _ in range(2):  # new, then known
+        rows = tokenizer.encode_batch_ids(texts, add_special_tokens=special)
+        assert np.array_equal(rows.ids, ids)
+        assert np.array_equal(rows.row_offsets, offsets)
+    again = tokenizer.encode_batch_ids(texts, add_special_tokens=special, return_offsets=True)
+    assert np.array_equal(again.ids, ids)
+    for text in (*texts[:5], *texts[-20:]):
+        assert tokenizer_of(form).encode_ids(text).tolist() == tokenizer.encode_ids(text).tolist()
+
+
+def test_whole_words_come_first_with_ignore_merges():
+    """Such a model's words are passed over once its tokens are looked through, which takes some MB of text."""
+    tokenizer = tokenizer_of(None, ignore_merges=True)
+    vocab = tokenizer.get_vocab()
+    # Tokens that no merge makes, and that a word is all the same.
+    extra = [
+        pre_tokenizers.ByteLevel(False).pre_tokenize_str(word)[0][0] for word in ("banetilor", "quxquxqux", "漢字漢字")
+    ]
+    tokenizer.model = models.BPE(
+        {**vocab, **{token: len(vocab) + i for i, token in enumerate(extra)}},
+        [tuple(merge) for merge in json.loads(tokenizer.to_str())["model"]["merges"]],
+        ignore_merges=True,
+    )
+    texts = ["banetilor quxquxqux 漢字漢字 banetilo banetilorr", *texts_of(3)] + [made_up(random.Random(4), 9000)] * 60
+    assert sum(len(text.encode()) for text in texts) > 1 << 22
+    ids, offsets = exactly(tokenizer, texts[:900], True)
+    rows = tokenizer.encode_batch_ids(texts)
+    assert np.array_equal(rows.ids[: len(ids)], ids)
+    assert np.array_equal(rows.row_offsets[: len(offsets)], offsets)
+
+
+@pytest.mark.parametrize("budget", [0, 1 << 17, 1 << 20, 1 << 26])
+@pytest.mark.parametrize("parallel", [False, True])
+def test_no_budget_and_no_thread_changes_anything(budget, parallel):
+    tokenizer = tokenizer_of("NFC")
+    texts = [made_up(random.Random(seed), 5000) for seed in range(8)]
+    ids, offsets = exactly(tokenizer, texts, True)
+    hftok.set_cache_bytes(budget)
+    try:
+        for _ in range(3):  # the cache grows, and is full in the end where the budget is small
+            rows = tokenizer.encode_batch_ids(texts, parallel=parallel)
+            assert np.array_equal(rows.ids, ids)
+            assert np.array_equal(rows.row_offsets, offsets)
+    finally:
+        hftok.set_cache_bytes(64 << 20)
+
+
+def test_results_stay_when_their_memory_could_be_used_again():
+    tokenizer = tokenizer_of(None)
+    texts = [made_up(random.Random(seed), 8000) for seed in range(4)]
+    expected = [exactly(tokenizer, [text], True)[0] for text in texts]
+    kept = [tokenizer.encode_batch_ids([text], parallel=False).ids for text in texts]
+    for text, ids in zip(texts, kept, strict=True):
+        tokenizer.encode_batch_ids([text], parallel=False)  # made and dropped
+        assert ids.base is not None
+        ids[0] += 0  # writable, as it is the caller's own
+    for ids, wanted in zip(kept, expected, strict=True):
+        assert np.array_equal(ids, wanted)
+    del kept[::2]
+    tokenizer.encode_batch_ids([texts[2]], parallel=False)
+    assert np.array_equal(kept[0], expected[1])
+    assert np.array_equal(kept[1], expected[3])
+
+
+CHILD = """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/property"]
+import hashlib
+from test_new_words import texts_of, tokenizer_of, unsplit_tokenizer
+for tokenizer in (tokenizer_of(None), tokenizer_of("NFC"), unsplit_tokenizer()):
+    rows = tokenizer.encode_batch_ids(texts_of(2))
+    print(hashlib.sha256(rows.ids.tobytes() + rows.row_offsets.tobytes()).hexdigest())
+"""
+
+
+def test_every_tier_gives_the_same():
+    root = str(pathlib.Path(hftok.__file__).parent.parent)
+    seen = set()
+    for tier in cpu.available():
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, str(TESTS)],
+            env={**os.environ, "PYTHONPATH": root, "HFTOK_CPU": tier},
+            capture_output=True,
+            timeout=120,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        seen.add(done.stdout)
+    assert len(seen) == 1
