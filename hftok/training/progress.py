@@ -111,4 +111,11 @@ def report_for(settings: dict[str, Any]) -> Bars | JsonLines | Silence:
 
 def _shows_bars() -> bool:
     stream = sys.stderr
-    return stream is not None and (stream.isatty() or "ipykernel" in sys.modules)
+    return stream is not None and (stream.isatty() or _in_a_notebook())
+
+
+def _in_a_notebook() -> bool:
+    """Whether a Jupyter kernel runs this process; a program that merely imports ipykernel has no bars to show."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None

@@ -11,11 +11,13 @@ import signal
 import sys
 import threading
 import time
+import types
 from functools import partial
 
 import numpy as np
 import pytest
 import tokenizers as reference
+import tqdm
 
 import hftok
 from hftok import Tokenizer, WordCounts, models, pre_tokenizers, trainers
@@ -87,6 +89,22 @@ def test_silence(monkeypatch, settings, stream, capfd):
     monkeypatch.undo()
     assert stream.getvalue() == ""
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kernel", [None, object()])
+def test_bars_in_a_notebook(monkeypatch, kernel):
+    """In one, and not where its packages are merely imported."""
+    ipython = types.ModuleType("IPython")
+    shell = types.SimpleNamespace(kernel=kernel)
+    ipython.get_ipython = lambda: None if kernel is None else shell
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("tqdm.auto.tqdm", tqdm.tqdm)  # no widgets here
+    Tokenizer(models.BPE()).train_from_iterator(texts(), trainers.BpeTrainer(vocab_size=30))
+    monkeypatch.undo()
+    assert ("Compute merges: 100%" in stream.getvalue()) == (kernel is not None)
 
 
 def test_no_standard_error(monkeypatch):
