@@ -1,17 +1,25 @@
-"""From nothing to the first token: importing, loading a tokenizer, the first encode; each in a process of its own."""
+"""From nothing to the first token: importing, loading a tokenizer, the first encode; each in a process of its own.
+
+`hftok` is a first load, which also writes to the load cache (of this round, in a temporary folder); `hftok again` is
+the next process that loads the same file.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 from benchmarks.corpora import default_tokenizer, tokenizer_path
 from benchmarks.measure import machine, print_table
 
+OURS = "import hftok; m = now(); t = hftok.Tokenizer(path); l = now(); ids = t.encode(text).ids"
 SCRIPTS = {
-    "hftok": "import hftok; m = now(); t = hftok.Tokenizer(path); l = now(); ids = t.encode(text).ids",
+    "hftok": OURS,
+    "hftok again": OURS,
     "tokenizers": (
         "import tokenizers; m = now(); t = tokenizers.Tokenizer.from_file(path); l = now(); ids = t.encode(text).ids"
     ),
@@ -42,17 +50,19 @@ def main(arguments: list[str]) -> int:
         best: dict[str, list[float]] = {}
         ids = {}
         for _ in range(options.rounds):
-            for peer, script in SCRIPTS.items():
-                done = subprocess.run(
-                    [sys.executable, "-c", PROGRAM.format(script=script, clock=clock), path, options.text],
-                    capture_output=True,
-                    text=True,
-                )
-                if done.returncode:
-                    continue
-                *times, ids[peer] = json.loads(done.stdout)
-                if peer not in best or times[1] + times[2] < best[peer][1] + best[peer][2]:
-                    best[peer] = times
+            with tempfile.TemporaryDirectory() as cache:
+                for peer, script in SCRIPTS.items():
+                    done = subprocess.run(
+                        [sys.executable, "-c", PROGRAM.format(script=script, clock=clock), path, options.text],
+                        capture_output=True,
+                        text=True,
+                        env={**os.environ, "HFTOK_LOAD_CACHE": cache},
+                    )
+                    if done.returncode:
+                        continue
+                    *times, ids[peer] = json.loads(done.stdout)
+                    if peer not in best or times[1] + times[2] < best[peer][1] + best[peer][2]:
+                        best[peer] = times
         if any(found != ids["hftok"] for found in ids.values()):
             print(f"{name}: the ids differ: {ids}")
             return 1

@@ -30,6 +30,7 @@ from hftok.input_types import (
     TextEncodeInput,
     TextInputSequence,
 )
+from hftok.load_cache import load_cache_folder, set_load_cache
 from hftok.models import Token
 from hftok.notebook import compare, visualize
 from hftok.patterns import Regex
@@ -73,11 +74,13 @@ __all__ = [
     "compare",
     "decoders",
     "implementations",
+    "load_cache_folder",
     "models",
     "normalizers",
     "pre_tokenizers",
     "processors",
     "set_cache_bytes",
+    "set_load_cache",
     "trainers",
     "visualize",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from hftok._core.added_tokens import AddedMatcher
 from hftok.added_tokens import AddedToken
 
 __all__ = ["AddedVocabulary"]
@@ -104,6 +105,11 @@ class AddedVocabulary:
     def special(self) -> frozenset[str]:
         """Strings of all special tokens."""
         return self._special
+
+    def matchers(self, encode_special_tokens: bool) -> tuple[AddedMatcher, AddedMatcher]:
+        """What finds them in the raw and in the normalized text."""
+        raw, normalized = self.patterns(encode_special_tokens)
+        return AddedMatcher(raw), AddedMatcher(normalized)
 
     def patterns(self, encode_special_tokens: bool) -> tuple[list[Pattern], list[Pattern]]:
         """What to look for in the raw and the normalized text: (pattern, id, single_word, lstrip, rstrip, refused)."""

@@ -44,7 +44,8 @@ class Description:
         self.fields = fields
 
     def replace(self, **fields: Any) -> Description:
-        return Description(self.kind, {**self.fields, **fields})
+        replaced = getattr(self.fields, "replaced", None)  # StoredFields
+        return Description(self.kind, {**self.fields, **fields} if replaced is None else replaced(fields))
 
     def spec(self) -> tuple[Any, ...]:
         return self.kind._spec_of(self.fields)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hftok.added_tokens import AddedToken
 from hftok.errors import UnsupportedTokenizerError
-from hftok.serialization import TokenizerParts, load, load_file
+from hftok.load_cache import load_file
+from hftok.serialization import TokenizerParts, load
 
 if TYPE_CHECKING:
     from hftok.tokenizer import Tokenizer

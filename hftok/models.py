@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
@@ -30,6 +31,7 @@ from hftok.arguments import (
 from hftok.component import Attribute, Cell, Component, Description
 from hftok.model_files import ModelError, os_error, read_bpe_files, read_vocab_json, read_vocab_txt
 from hftok.representation import Listing, Struct, Tree, to_json
+from hftok.stored_fields import StoredFields
 
 if TYPE_CHECKING:
     from hftok.trainers import Trainer
@@ -289,7 +291,9 @@ class BPE(Model):
         merges: Merges | str | None = None,
         **kwargs: Unpack[Options],
     ) -> None:
-        vocab, merges = _vocab_argument(vocab), _merges_argument(merges)
+        handed = _HANDED_OUT.take(vocab, merges)
+        if handed is None:
+            vocab, merges = _vocab_argument(vocab), _merges_argument(merges)
         if (vocab is None) != (merges is None):
             raise ValueError("`vocab` and `merges` must be both specified")
         if isinstance(vocab, str) != isinstance(merges, str):
@@ -303,6 +307,13 @@ class BPE(Model):
             with naming(key):
                 options[key] = convert(value)
         del options["cache_capacity"]
+        if handed is not None and not _options_that_need_more(options):
+            description, kernel = handed
+            same = all(description.fields[name] == value for name, value in options.items())
+            description = description if same else description.replace(**options)
+            self._set_cells([Cell(description)], many=False)
+            self._program_for = ([handed[0]], kernel)
+            return
         try:
             fields = bpe_fields(vocab, merges, options)
         except (MergeError, ModelError) as error:
@@ -340,6 +351,16 @@ class BPE(Model):
         """Without effect: the engine keeps its own cache."""
         uint64(capacity)
 
+    def _hand_out(self) -> tuple[Vocab, Merges]:
+        """Vocabulary and merges as arguments of another BPE, which, if they come back unchanged, need not be looked up
+        again. They are the caller's."""
+        fields = self._description().fields
+        kernel = self._kernel()
+        vocab = dict(fields["vocab"])
+        merges: Merges = kernel.merge_pairs(list(vocab))
+        _HANDED_OUT.put(vocab, merges, self._description(), kernel)
+        return vocab, merges
+
     @classmethod
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
         if "vocab" not in fields:
@@ -348,8 +369,16 @@ class BPE(Model):
         merges = merges if isinstance(merges, MergeIds) else list(merges)
         return Description(BPE, bpe_fields(fields.pop("vocab"), merges, {**description.fields, **fields}))
 
+    def _vocab_size(self) -> int:
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["vocab"])
+
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = {name: fields[name] for name, value in stored.options.items() if fields[name] is not value}
+            return stored.kernel.replace(**changed) if changed else stored.kernel
         return BPEModel(
             fields["vocab"],
             fields["merges"].rows,
@@ -452,6 +481,9 @@ class Unigram(Model):
 
     @classmethod
     def _vocab_of(cls, fields: dict[str, Any]) -> Vocab:
+        if isinstance(fields, StoredFields):
+            stored: Vocab = fields.stored.field("vocab")
+            return stored
         cached: Vocab = fields["_ids"]
         if not cached:
             pieces = fields["pieces"]
@@ -463,7 +495,8 @@ class Unigram(Model):
         return {id_: piece[0] for id_, piece in enumerate(fields["pieces"])}  # a piece that comes twice has two ids
 
     def _vocab_size(self) -> int:
-        return len(self._description().fields["pieces"])
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["pieces"])
 
     @classmethod
     def _updated(cls, description: Description, fields: dict[str, Any]) -> Description:
@@ -473,6 +506,10 @@ class Unigram(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = {name: fields[name] for name in ("alpha", "nbest_size") if fields[name] is not None}
+            return stored.kernel.replace(**changed) if changed else stored.kernel
         return UnigramModel(
             fields["pieces"], fields["unk_id"], fields["byte_fallback"], fields["alpha"], fields["nbest_size"]
         )
@@ -636,7 +673,8 @@ class WordPiece(Model):
 
 
 def _options_that_differ(before: dict[str, Any], now: dict[str, Any], fixed: tuple[str, ...]) -> dict[str, Any] | None:
-    if any(before[name] is not now[name] for name in fixed):
+    stored = isinstance(before, StoredFields) and isinstance(now, StoredFields) and before.stored is now.stored
+    if not stored and any(before[name] is not now[name] for name in fixed):
         return None
     return {name: value for name, value in now.items() if name not in fixed and value is not before[name]}
 
@@ -754,6 +792,41 @@ def _merges_argument(value: Any) -> Merges | str | None:
         return _pairs_argument(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`merges` must be a list of pairs of str, or the path of a file: {error}") from None
+
+
+def _options_that_need_more(options: dict[str, Any]) -> bool:
+    """Whether a model with these options asks more of its merges than one without affixes, or is refused."""
+    dropout = options["dropout"]
+    bad = dropout is not None and not 0.0 <= dropout <= 1.0
+    return bad or bool(options["continuing_subword_prefix"] or options["end_of_word_suffix"])
+
+
+class _HandedOut:
+    """The arguments that `BPE._hand_out` gave last in each thread, until a model is made of them."""
+
+    def __init__(self) -> None:
+        self.local = threading.local()
+
+    def put(self, vocab: Vocab, merges: Merges, description: Description, kernel: Any) -> None:
+        # Affixes are part of what merges mean: such a model is made anew.
+        plain = not _options_that_need_more(description.fields)
+        self.local.given = (vocab, merges, tuple(merges), description, kernel) if plain else None
+
+    def take(self, vocab: Any, merges: Any) -> tuple[Description, Any] | None:
+        given = getattr(self.local, "given", None)
+        if given is None or vocab is not given[0]:
+            return None
+        self.local.given = None
+        _, _, pairs, description, kernel = given
+        if type(merges) is not list or tuple(merges) != pairs or vocab != description.fields["vocab"]:
+            return None
+        return description, kernel
+
+    def clear(self) -> None:
+        self.local.given = None
+
+
+_HANDED_OUT = _HandedOut()
 
 
 class _Reversed:

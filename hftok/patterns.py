@@ -73,7 +73,7 @@ def pattern_argument(value: Any) -> Pattern:
 def _read_regex(value: Any) -> str:
     pattern = json_string(value)
     try:
-        CompiledPattern("Regex", pattern)
+        CompiledPattern("Regex", pattern)  # at once, where it has been compiled before
     except RegexSyntaxError as error:
         raise FormError(str(error)) from None
     return pattern

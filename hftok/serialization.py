@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from hftok._core.added_tokens import AddedMatcher
 from hftok._core.json_reader import JsonSyntaxError, RepeatedKeys, loads
 from hftok._core.json_writer import dumps
+from hftok._core.utf8 import valid_prefix
 from hftok.added_tokens import AddedToken, read_added_token
+from hftok.added_vocabulary import AddedVocabulary
 from hftok.component import Component
 from hftok.decoders import Decoder
 from hftok.json_forms import Field, FormError, option, string, struct, uint32, uint64, unit_variant, variant, wrong_type
@@ -32,6 +35,7 @@ __all__ = [
     "load",
     "load_buffer",
     "load_file",
+    "read_text",
 ]
 
 VERSION = "1.0"
@@ -74,6 +78,17 @@ class TokenizerParts:
     pre_tokenizer: PreTokenizer | None = None
     post_processor: PostProcessor | None = None
     decoder: Decoder | None = None
+    # of a file that may be, or was, in the load cache (see stored_parts)
+    added: AddedVocabulary | None = None
+    origin: Origin | None = None
+
+
+class Origin(Protocol):
+    """What keeps a tokenizer that was read for the first time, once its kernels are made."""
+
+    def keep(
+        self, model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None
+    ) -> None: ...
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -168,10 +183,10 @@ _READERS: dict[str, Any] = {
 }
 
 
-def _parts(value: Any) -> TokenizerParts:
+def _parts(value: Any, model: Model | None = None) -> TokenizerParts:
     if not isinstance(value, dict):
         raise wrong_type(value, "struct Tokenizer")
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {} if model is None else {"model": model}
     # Of a key that comes twice the last value counts; the earlier must be right too.
     earlier = value.overwritten if isinstance(value, RepeatedKeys) else ()
     for key, item in (*earlier, *value.items()):
@@ -188,11 +203,12 @@ def _parts(value: Any) -> TokenizerParts:
     return TokenizerParts(**parts)
 
 
-def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
+def load(data: bytes | str | dict[str, Any], model: Model | None = None) -> TokenizerParts:
     """Reads a tokenizer.json.
 
     Args:
         data: its text, or what a JSON reader made of it.
+        model: a model that is none of the text's: it then needs to have none.
 
     Raises:
         Exception: not JSON (the message tells line and column), or not a tokenizer (the message tells which part).
@@ -202,13 +218,18 @@ def load(data: bytes | str | dict[str, Any]) -> TokenizerParts:
     WordLevel(vocab={"a":0}, unk_token="a")
     """
     try:
-        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data)
+        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data, model)
     except (FormError, JsonSyntaxError) as error:
         raise Exception(str(error)) from None
 
 
 def load_file(path: str) -> TokenizerParts:
     """`load` of a file; an Exception where it cannot be read or is not UTF-8."""
+    return load(read_text(path))
+
+
+def read_text(path: str) -> bytes:
+    """What is in a file; an Exception where it cannot be read or is not UTF-8."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -217,11 +238,9 @@ def load_file(path: str) -> TokenizerParts:
         raise Exception(message) from None
     except ValueError as error:  # a NUL in the path
         raise Exception(str(error)) from None
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise Exception("stream did not contain valid UTF-8") from None
-    return load(data)
+    if valid_prefix(data) != len(data):
+        raise Exception("stream did not contain valid UTF-8")
+    return data
 
 
 def load_buffer(buffer: bytes) -> TokenizerParts:

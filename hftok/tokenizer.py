@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from hftok._core import encode as _encode
 from hftok._core import rows as _rows
-from hftok._core.added_tokens import AddedMatcher
 from hftok._core.decoders import DecoderProgram
 from hftok._core.engine import Engine
 from hftok._core.exact import Pipeline
@@ -29,6 +28,7 @@ from hftok.decoders import Decoder
 from hftok.encoding import Encoding, RaggedIds
 from hftok.foreign import added_token as own_added_token
 from hftok.foreign import component as own_component
+from hftok.load_cache import load_file
 from hftok.models import BPE, Model
 from hftok.normalizers import Normalizer
 from hftok.pre_tokenizers import PreTokenizer
@@ -41,7 +41,6 @@ from hftok.serialization import (
     dump,
     load,
     load_buffer,
-    load_file,
 )
 from hftok.sources import FileSource
 
@@ -151,9 +150,15 @@ class Tokenizer:
         self._special_as_text = False
         self._full_overflow = False
         self._added = self._added_vocabulary()
-        if parts.added_tokens:
+        if parts.added is not None:
+            self._added = parts.added
+        elif parts.added_tokens:
             # Ids come from the model or are given anew in the file's order, as the reference does; not from the file.
             self._added, _ = self._with_tokens([token for _, token in parts.added_tokens])
+        # A file that gives a token twice is not kept: what it says is more than the tokens that come of it.
+        self._origin = None
+        if parts.origin is not None and len(parts.added_tokens) == len(self._added.tokens):
+            self._origin = parts.origin, self._added
 
     def _owned(self, component: Any) -> Any:
         """A handle of a component that tells this tokenizer when it changes."""
@@ -257,17 +262,21 @@ class Tokenizer:
         return engine
 
     def _compile(self, special_as_text: bool) -> Engine:
-        raw, normalized = self._added.patterns(special_as_text)
+        raw, normalized = self._added.matchers(special_as_text)
         normalizer = None if self._normalizer is None else self._normalizer._spec()
         pre_tokenizer = None if self._pre_tokenizer is None else self._pre_tokenizer._spec()
         pipeline = Pipeline(
             self._model._kernel(),
             None if normalizer is None else NormalizerProgram(normalizer),
             None if pre_tokenizer is None else PreTokenizerProgram(pre_tokenizer),
-            AddedMatcher(raw),
-            AddedMatcher(normalized),
+            raw,
+            normalized,
         )
-        return Engine(pipeline, normalizer, pre_tokenizer)
+        engine = Engine(pipeline, normalizer, pre_tokenizer)
+        if self._origin is not None:
+            (origin, added), self._origin = self._origin, None
+            origin.keep(self._model, added, None if special_as_text or added is not self._added else (raw, normalized))
+        return engine
 
     # ---- loading and saving ------------------------------------------------------------------------------------------
 

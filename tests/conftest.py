@@ -9,11 +9,24 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import tempfile
 
 import pytest
 
 # The reference panics where hftok raises; the grids provoke it, and backtraces would take longer than the tests.
 os.environ["RUST_BACKTRACE"] = "0"
+
+# Tokenizers that are loaded again come from a load cache of this run. What tests start finds it too.
+_CACHE: tempfile.TemporaryDirectory[str] | None = None
+if not os.environ.get("HFTOK_LOAD_CACHE"):
+    _CACHE = tempfile.TemporaryDirectory(prefix="hftok-tests-")
+    os.environ["HFTOK_LOAD_CACHE"] = _CACHE.name
+
+
+def pytest_unconfigure() -> None:
+    if _CACHE is not None:
+        _CACHE.cleanup()
+
 
 DATA = pathlib.Path(os.environ.get("HFTOK_TEST_DATA") or "no-such-folder")
 

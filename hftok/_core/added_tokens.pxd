@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from hftok._core.stored cimport Block
 from hftok._core.trie cimport ByteTrie
 from hftok._core.worker cimport Hit
 
@@ -29,7 +30,11 @@ cdef bint is_empty_behind(const Matcher *m, const Hit *hit, int64_t at, int64_t 
 cdef class AddedMatcher:
     cdef Matcher m
     cdef readonly int64_t size
-    cdef readonly list patterns
+    cdef list _patterns                      # None: of a block, made when they are asked for
     cdef _flatten(self, dump)
     cdef readonly bint takes_blanks          # lstrip or rstrip anywhere
     cdef readonly bint holds_blanks          # white space inside a pattern
+    cdef readonly bint meets_cut             # some token makes it unsafe to cut a text before a space between words
+    cdef Block block                         # keeps the memory of arrays that are borrowed
+    cdef str prefix                          # of their names there
+    cdef bint borrowed

@@ -15,14 +15,19 @@ A normalizer may leave nothing of a token. The empty pattern is then found at ev
 text's end too, but not right behind one, and takes what its flags give it: often nothing, and all that it does is to cut the text there. Inside a
 character that is no place to cut (a panic of the reference, MATCH_TOKEN with start > end here).
 """
+import re
+from array import array
+from itertools import accumulate
+
 import ahocorasick
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
+from hftok._core.stored cimport Block, copied, demand
 from hftok._core.text cimport utf8_decode, utf8_prev
-from hftok._core.trie cimport TRIE_NONE, trie_add, trie_find, trie_free, trie_init, trie_step
+from hftok._core.trie cimport ByteTrie, Edge, TRIE_NONE, trie_add, trie_find, trie_free, trie_init, trie_step
 from hftok._core.unicode cimport UC_WHITESPACE, UC_WORD, uc_props
 from hftok._core.worker cimport MATCH_NONE, MATCH_REFUSED, MATCH_TOKEN, Hit
 
@@ -98,6 +103,16 @@ cdef int _fill(TokenRule *rule, tuple token) except -1:
     return 0
 
 
+def _meets_cut(str text, bint single_word, bint takes_blanks):
+    """Whether a token may lie across the place before a space between a letter or digit and a letter, take that space along, or
+    begin there and look at what is before it."""
+    return (
+        re.search("[A-Za-z0-9] ([A-Za-z]|\\Z)", text) is not None
+        or (takes_blanks and text != "" and (text[0].isalnum() or text[len(text) - 1].isalnum()))
+        or (single_word and text[:1] == " ")
+    )
+
+
 cdef class AddedMatcher:
     """The added tokens of one pass (raw or normalized).
 
@@ -115,9 +130,10 @@ cdef class AddedMatcher:
         for token in sorted(tokens, key=_by_id):
             by_pattern[token[0].encode("utf-8")] = token
         self.size = len(by_pattern)
-        self.patterns = list(by_pattern)
+        self._patterns = list(by_pattern)
         self.takes_blanks = any(token[3] or token[4] for token in by_pattern.values())
         self.holds_blanks = any(any(c.isspace() for c in token[0]) for token in by_pattern.values())
+        self.meets_cut = any(_meets_cut(token[0], bool(token[2]), self.takes_blanks) for token in by_pattern.values())
         self.m.n_rules = self.size
         self.m.rules = <TokenRule *>calloc(<size_t>self.size + 1, sizeof(TokenRule))
         if self.m.rules == NULL or trie_init(&self.m.trie, 16 * self.size + 16) != 0:
@@ -167,8 +183,90 @@ cdef class AddedMatcher:
                 stack.append((child, node))
 
     def __dealloc__(self):
-        free(self.m.rules)
-        trie_free(&self.m.trie)
+        if not self.borrowed:
+            free(self.m.rules)
+            trie_free(&self.m.trie)
+
+    @property
+    def patterns(self):
+        """list of bytes: what is looked for, in the order of ids."""
+        cdef const int64_t *ends
+        cdef const char *text
+        cdef int64_t size = 0, at = 0, i
+        if self._patterns is None:
+            result = []
+            text = <const char *>self.block.array(self.prefix + ".text", 1, &size)
+            ends = <const int64_t *>self.block.exactly(self.prefix + ".ends", 8, self.size)
+            for i in range(self.size):
+                demand(at <= ends[i] <= size)
+                result.append(text[at:ends[i]])
+                at = ends[i]
+            self._patterns = result
+        return self._patterns
+
+    def sections(self, str prefix not None):
+        """Copies of the arrays by name (see stored), the names behind a prefix of their own."""
+        cdef const ByteTrie *t = &self.m.trie
+        numbers = array("Q", [
+            self.size, t.mask, t.n_edges, t.n_nodes, self.m.matches_empty, self.m.begins_blank, self.takes_blanks,
+            self.holds_blanks, self.meets_cut])
+        return {
+            prefix + ".numbers": numbers.tobytes(),
+            prefix + ".text": b"".join(self.patterns),
+            prefix + ".ends": array("q", accumulate(map(len, self.patterns))).tobytes(),
+            prefix + ".edges": copied(t.edges, (<int64_t>t.mask + 1) * sizeof(Edge)),
+            prefix + ".values": copied(t.values, t.n_nodes * sizeof(uint32_t)),
+            prefix + ".rules": copied(self.m.rules, self.size * sizeof(TokenRule)),
+            prefix + ".empty": copied(&self.m.empty, sizeof(TokenRule)),
+            prefix + ".first": copied(self.m.first, 256),
+            prefix + ".second": copied(self.m.second, 256),
+        }
+
+    @staticmethod
+    def of_block(Block block not None, str prefix not None):
+        """The matcher over the arrays of a block. StoredError where they are damaged."""
+        cdef AddedMatcher self = AddedMatcher.__new__(AddedMatcher)
+        cdef ByteTrie *t = &self.m.trie
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly(prefix + ".numbers", 8, 9)
+        cdef int64_t i, free_slots = 0, size = 0, at = 0
+        cdef const int64_t *ends
+        cdef const uint8_t *text
+        cdef bint good = True
+        self.block = block
+        self.borrowed = True
+        self.prefix = prefix
+        demand(numbers[0] < <uint64_t>1 << 32 and numbers[1] < <uint64_t>1 << 31 and 0 < numbers[3] < <uint64_t>1 << 24)
+        self.size = self.m.n_rules = <int64_t>numbers[0]
+        t.mask = <uint32_t>numbers[1]
+        t.n_edges = <int64_t>numbers[2]
+        t.n_nodes = t.node_capacity = <int64_t>numbers[3]
+        self.m.matches_empty = numbers[4] == 1
+        self.m.begins_blank = numbers[5] == 1
+        self.takes_blanks = numbers[6] == 1
+        self.holds_blanks = numbers[7] == 1
+        self.meets_cut = numbers[8] == 1
+        demand(t.mask & (t.mask + 1) == 0)
+        t.edges = <Edge *>block.exactly(prefix + ".edges", sizeof(Edge), <int64_t>t.mask + 1)
+        t.values = <uint32_t *>block.exactly(prefix + ".values", sizeof(uint32_t), t.n_nodes)
+        # No rules are an array of no bytes, whose place nobody reads.
+        self.m.rules = <TokenRule *>block.exactly(prefix + ".rules", sizeof(TokenRule), self.size)
+        memcpy(&self.m.empty, block.exactly(prefix + ".empty", sizeof(TokenRule), 1), sizeof(TokenRule))
+        memcpy(self.m.first, block.exactly(prefix + ".first", 1, 256), 256)
+        memcpy(self.m.second, block.exactly(prefix + ".second", 1, 256), 256)
+        for i in range(<int64_t>t.mask + 1):
+            free_slots += t.edges[i].key == 0
+            good &= t.edges[i].child < t.n_nodes
+        for i in range(t.n_nodes):
+            good &= t.values[i] == TRIE_NONE or t.values[i] < self.size
+        demand(good and free_slots > 0 and free_slots == <int64_t>t.mask + 1 - t.n_edges)
+        # The hash of today gives the places of then.
+        text = <const uint8_t *>block.array(prefix + ".text", 1, &size)
+        ends = <const int64_t *>block.exactly(prefix + ".ends", 8, self.size)
+        for i in range(min(self.size, <int64_t>8)):
+            demand(at <= ends[i] <= size)
+            demand(at == ends[i] or trie_find(t, 0, text + at, ends[i] - at) != TRIE_NONE)
+            at = ends[i]
+        return self
 
     def find(self, str text):
         """Every accepted token of a text as (id, start, end), byte offsets, blanks included; for tests.

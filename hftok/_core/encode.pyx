@@ -130,11 +130,11 @@ cdef int _grow(Tokens *t, Py_ssize_t n) except -1:
 
 cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssize_t n):
     """Strings of a sequence's tokens where all of them are the vocabulary's."""
-    cdef list strings = engine.strings()
-    cdef Py_ssize_t i, top = len(strings)
+    cdef list strings = engine.strings_for(n)
+    cdef Py_ssize_t i
     cdef list out = [None] * n
     for i in range(n):
-        out[i] = strings[ids[i]] if ids[i] < <uint32_t>top else engine.pipeline.model.vocab_r.get(ids[i])
+        out[i] = engine.string_of(ids[i], strings)
     return out
 
 
@@ -184,7 +184,7 @@ cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, 
     cdef Py_ssize_t i, k, at = 0
     cdef ExactToken *t
     cdef int error
-    cdef list table = engine.strings(), strings = []
+    cdef list table = None, strings = []
     memset(out, 0, sizeof(Tokens))
     try:
         _reserve(out, 0)
@@ -196,6 +196,7 @@ cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, 
             if error:
                 raise engine.pipeline.failure(error)
             _grow(out, at + x.n_tokens)
+            table = engine.strings_for(x.n_tokens)
             for k in range(x.n_tokens):
                 t = &x.tokens[k]
                 out.ids[at + k] = t.id
@@ -207,7 +208,7 @@ cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, 
                 elif t.value == VALUE_UNK:
                     strings.append(engine.pipeline.model.unk_string())
                 else:
-                    strings.append(table[t.id] if t.id < <uint32_t>len(table) else engine.pipeline.model.vocab_r.get(t.id))
+                    strings.append(engine.string_of(t.id, table))
             at += x.n_tokens
         out.n = at
         return strings

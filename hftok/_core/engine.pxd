@@ -97,6 +97,9 @@ cdef class Engine:
     cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings
     cdef list strings(self)
+    cdef list strings_for(self, Py_ssize_t n)
+    cdef object string_of(self, uint32_t id, list table)
+    cdef int64_t made_singly                 # strings of single ids, where there was no list of all
     cdef readonly str tier
     cdef readonly str why_exact
     cdef bint scans                          # there is a scanner

@@ -332,6 +332,21 @@ cdef class Engine:
                 self._strings = table
         return self._strings
 
+    cdef list strings_for(self, Py_ssize_t n):
+        """`strings`, for n tokens; None where the model makes them one by one and these are too few to make all."""
+        cdef Model model = self.pipeline.model
+        if self._strings is None and isinstance(model, BPEModel) and (<BPEModel>model).makes_texts():
+            self.made_singly += n
+            if self.made_singly < (<BPEModel>model).map.table.size // 4:
+                return None
+        return self.strings()
+
+    cdef object string_of(self, uint32_t id, list table):
+        """The vocabulary's string of an id. table: what `strings_for` gave."""
+        if table is None:
+            return (<BPEModel>self.pipeline.model).text_of(id)
+        return table[id] if id < <uint32_t>len(table) else self.pipeline.model.vocab_r.get(id)
+
     def clear_cache(self):
         """Forget every cached word; output does not change."""
         self.generation += 1

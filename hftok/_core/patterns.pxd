@@ -44,6 +44,9 @@ cdef class Pattern:
     cdef int32_t keep
     cdef int32_t first
     cdef int has_undo
+    cdef int ready                  # compiled; a pattern known to be sound is compiled when it is first looked for
+    cdef int compile_now(self) noexcept with gil
+    cdef void take_over(self, Pattern other) noexcept
     cdef load(self, program)
     cdef int64_t search(self, PreTokenized *p, const uint8_t *text, int64_t size, int64_t at, int64_t *start) noexcept nogil
     cdef int64_t run(

@@ -9,6 +9,8 @@ recurse, with single instructions for the repeats of character classes that patt
 The reference gives up (it panics) after ten million retries at one position. This matcher needs no more for the same
 search; it gives up, with an error, where the text is long only at a multiple of that, so that long runs of blanks pass.
 """
+import threading
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memset
@@ -85,6 +87,33 @@ cdef extern from *:
     #endif
     """
     int lowest_bit "hftok_lowest_bit"(uint32_t x) noexcept nogil
+
+cdef extern from *:
+    """
+    /* What was written before `ready` was set is seen by whoever sees it set. */
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int hftok_is_ready(const int *ready) { return (int)_InterlockedOr((volatile long *)ready, 0); }
+    static inline void hftok_set_ready(int *ready) { _InterlockedExchange((volatile long *)ready, 1); }
+    #else
+    static inline int hftok_is_ready(const int *ready) { return __atomic_load_n(ready, __ATOMIC_ACQUIRE); }
+    static inline void hftok_set_ready(int *ready) { __atomic_store_n(ready, 1, __ATOMIC_RELEASE); }
+    #endif
+    """
+    int is_ready "hftok_is_ready"(const int *ready) noexcept nogil
+    void set_ready "hftok_set_ready"(int *ready) noexcept nogil
+
+_swapping = threading.Lock()
+
+# Regular expressions that have compiled before, here or (load_cache) in another process.
+SOUND = set()
+
+
+def declare_sound(str pattern not None):
+    """Take it that this regular expression compiles: it is then compiled when it is first needed."""
+    if len(SOUND) >= 1024:
+        SOUND.clear()
+    SOUND.add(pattern)
 
 
 cdef inline int has(const CharClass *cls, uint32_t cp) noexcept nogil:
@@ -172,8 +201,43 @@ cdef class Pattern:
             self._literal = pattern.encode("utf-8")
             self.literal = self._literal
             self.literal_size = len(self._literal)
-            return
-        self.load(regex_program.build(regex_syntax.parse(pattern)))
+        elif pattern not in SOUND:
+            self.load(regex_program.build(regex_syntax.parse(pattern)))
+            declare_sound(pattern)
+
+    cdef int compile_now(self) noexcept with gil:
+        """Compile a sound pattern, at the first text that it is looked for in (most are served by a scanner, and never are).
+        Another object does it and gives its arrays away, so that no thread sees a part of them. Waits for the GIL, once."""
+        cdef Pattern other
+        try:
+            other = Pattern.__new__(Pattern)
+            other.load(regex_program.build(regex_syntax.parse(self.pattern)))
+        except MemoryError:
+            return PT_NO_MEMORY
+        except Exception:
+            return PT_PANIC          # it was not sound
+        with _swapping:
+            self.take_over(other)
+        return PT_OK
+
+    cdef void take_over(self, Pattern other) noexcept:
+        if is_ready(&self.ready):
+            return                   # someone else was faster
+        self.code, other.code = other.code, self.code
+        self.classes, other.classes = other.classes, self.classes
+        self.blocks, other.blocks = other.blocks, self.blocks
+        self.literals, other.literals = other.literals, self.literals
+        self.byte_sets, other.byte_sets = other.byte_sets, self.byte_sets
+        self.tables, other.tables = other.tables, self.tables
+        self.branches, other.branches = other.branches, self.branches
+        self._required = other._required
+        self.required = other.required
+        self.required_size = other.required_size
+        self.n_registers = other.n_registers
+        self.keep = other.keep
+        self.first = other.first
+        self.has_undo = other.has_undo
+        set_ready(&self.ready)
 
     cdef load(self, program):
         cdef int64_t i, k, n, block
@@ -245,6 +309,7 @@ cdef class Pattern:
                 self.blocks[k] = blocks[k]
             for i in range(len(program.classes)):
                 self.classes[i].blocks = self.blocks
+            set_ready(&self.ready)
         finally:
             free(bitmap)
 
@@ -256,6 +321,10 @@ cdef class Pattern:
         p.n_matches = 0
         if p.error:
             return p.error
+        if not is_ready(&self.ready):
+            p.error = self.compile_now()
+            if p.error:
+                return p.error
         if size == 0:
             return pt_push_match(p, 0, 0, 0)
         while at <= size:

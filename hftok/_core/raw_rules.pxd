@@ -16,6 +16,5 @@ cdef class RawScanner:
     cdef uint32_t *char_pairs        # ... character << 8 | character -> rank of the merge of the two, or NO_RANK
     cdef object keep
 
-    cdef bint meets_cut(self, AddedMatcher matcher) except -1
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1
     cdef object set_up_spaces(self)

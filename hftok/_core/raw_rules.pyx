@@ -12,8 +12,6 @@ Added tokens. Those of the raw pass cut the text first and those of the normaliz
 `added_tokens`. Where the normalizer leaves the text alone, the normalized pass can look at the raw text; where it may not,
 texts that could hold such a token (behind the normalizer) take the exact path.
 """
-import re
-
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -152,22 +150,8 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized)
         else:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
-        self.cuts_units = self.check is None and not self.all_stable and not (
-            self.meets_cut(raw) or self.meets_cut(pipeline.normalized))
+        self.cuts_units = self.check is None and not self.all_stable and not (raw.meets_cut or pipeline.normalized.meets_cut)
         self.keep = pipeline
-
-    cdef bint meets_cut(self, AddedMatcher matcher) except -1:
-        """Whether a token may lie across the place before a space between a letter or digit and a letter, take that space
-        along, or begin there and look at what is before it."""
-        for i, pattern in enumerate(matcher.patterns):
-            text = pattern.decode("utf-8")
-            if re.search("[A-Za-z0-9] ([A-Za-z]|\\Z)", text):
-                return True
-            if matcher.takes_blanks and (text[:1].isalnum() or text[len(text) - 1:].isalnum()):
-                return True
-            if matcher.m.rules[<int>i].single_word and text[:1] == " ":
-                return True
-        return False
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:
         cdef int i, bit, flags

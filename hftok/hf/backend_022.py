@@ -13,6 +13,7 @@ tokenizer/added_vocabulary.rs):
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hftok.added_tokens import AddedToken
@@ -113,7 +114,9 @@ class Tokenizer022(Tokenizer):
         return added
 
     def _set_parts(self, parts: Any) -> None:
-        super()._set_parts(parts)
+        if parts.added is not None:  # from the load cache, by the rules of 0.23; in the order of the file
+            parts = replace(parts, added=None, added_tokens=list(parts.added.tokens.items()))
+        super()._set_parts(replace(parts, origin=None))
         self._full_overflow = True
 
     @staticmethod

@@ -2,7 +2,8 @@
 
 Many classes (Qwen2Tokenizer, T5Tokenizer, ...) make their backend from the vocabulary in a tokenizer.json and from
 components. The functions that do so are run as they are, but find our components under the names of the reference's, so
-that the reference's backend need not be built, written and read again, which takes several times as long. Where that
+that the reference's backend need not be built, written and read again, which takes several times as long. Large files
+are read by way of the load cache. Where that
 raises anything, the caller runs the function itself: what it makes or raises is then what transformers makes or raises.
 """
 
@@ -11,17 +12,20 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
 import orjson
 
 import hftok
-from hftok import decoders, models, normalizers, pre_tokenizers, processors
+from hftok import decoders, load_cache, models, normalizers, pre_tokenizers, processors, serialization
 from hftok.hf.library import CONVERT
+from hftok.models import _HANDED_OUT, BPE
 
-__all__ = ["names_in", "native_format", "on_our_components"]
+__all__ = ["forget_handed_out", "names_in", "native_format", "on_our_components"]
 
 _MODULES: dict[str, Any] = {
     "decoders": decoders,
@@ -51,6 +55,9 @@ class _Json:
 
     @staticmethod
     def load(file: Any) -> Any:
+        found = _large_bpe(getattr(file, "name", None))
+        if found is not None:
+            return found
         text = file.read()
         try:
             return orjson.loads(text)
@@ -59,6 +66,29 @@ class _Json:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(json, name)
+
+
+def _large_bpe(path: Any) -> dict[str, Any] | None:
+    """A tokenizer.json as JSON, from a tokenizer that was loaded from it, by way of the load cache; None for all but
+    large ones with a BPE model. A model made of its vocabulary and merges is then that tokenizer's."""
+    if not isinstance(path, str):
+        return None
+    try:
+        if os.path.getsize(path) < load_cache.LEAST_BYTES:
+            return None
+        tokenizer = hftok.Tokenizer.from_file(path)
+        model = tokenizer._model
+        if not isinstance(model, BPE):
+            return None
+        tokenizer._engine_of(False)  # what it makes is kept
+        rest = json.loads(serialization.dump(replace(tokenizer._parts(), model=BPE(), added_tokens=[])))
+        fields = model._description().fields
+        vocab, merges = model._hand_out()
+    except Exception:  # whatever it is, it is read as JSON
+        return None
+    options = {name: value for name, value in fields.items() if name not in ("vocab", "merges")}
+    rest["model"] = {"type": "BPE", **options, "vocab": vocab, "merges": merges}
+    return rest  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -81,6 +111,11 @@ def on_our_components(function: Any) -> Callable[..., Any] | None:
     return made
 
 
+def forget_handed_out() -> None:
+    """Let go of the vocabulary that was last read for a constructor."""
+    _HANDED_OUT.clear()
+
+
 def native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """transformers' `TokenizersBackend.convert_to_native_format`: the arguments of a constructor, from files."""
     ours = on_our_components(CONVERT)
@@ -88,7 +123,7 @@ def native_format(cls: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return ours(cls, *args, **kwargs)
         except Exception:  # whatever is wrong, the method itself says it
-            pass
+            forget_handed_out()
     return CONVERT(cls, *args, **kwargs)
 
 

@@ -26,7 +26,7 @@ from hftok.hf.backends import (
     own_backend,
     reference_component,
 )
-from hftok.hf.building import native_format, on_our_components
+from hftok.hf.building import forget_handed_out, native_format, on_our_components
 from hftok.hf.calls import ORIGINALS, REPLACED, in_a_view, keeps_plans, only_checks
 from hftok.hf.library import CALLS, CONVERT, TokenizerBase, TokenizersBackend
 from hftok.hf.methods import replaced_methods
@@ -126,7 +126,9 @@ def _constructor(base: Any) -> Callable[..., None]:
             not_accelerated(self, error)
             return
         if own is None:
-            if not _built_on_ours(base, self, args, given):
+            built = _built_on_ours(base, self, args, given)
+            forget_handed_out()
+            if not built:
                 base.__init__(self, *args, **_for_transformers(given))
         elif source is not None or base.__init__ is TokenizersBackend.__init__:
             given.pop("tokenizer_file", None)
@@ -134,6 +136,7 @@ def _constructor(base: Any) -> Callable[..., None]:
         elif not _built_on_file(base, self, args, {**given, "tokenizer_object": own}):
             own = None
             base.__init__(self, *args, **_for_transformers(given))
+        forget_handed_out()
         try:
             _finish(self)
         except UnsupportedTokenizerError as error:

@@ -5,6 +5,7 @@ from hftok._core.models.merges cimport MergeScratch, MergeTable
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.models.safe_cuts cimport SafeCuts
 from hftok._core.models.vocab_map cimport VocabMap
+from hftok._core.stored cimport Block
 
 cdef enum:
     NO_ID = 0xFFFFFFFF       # of a character or byte without a token (an id may have this value too: see char_id)
@@ -22,6 +23,8 @@ cdef class CharIds:
     """The one-character tokens, by the character's place in the word: between a prefix and a suffix, where there are any."""
     cdef CharTable tables[4]                 # 0 first, 1 later; + 2 where it is the last
     cdef CharTable *by_place[4]
+    cdef Block block                         # keeps the memory of ids that are borrowed
+    cdef bint borrowed
     cdef int add(self, CharTable *table, uint32_t cp, uint32_t id) except -1
 
 # One thread's memory for encoding.
@@ -44,6 +47,7 @@ cdef enum:
 cdef class BPEModel(Model):
     cdef VocabMap map
     cdef MergeTable merge_table
+    cdef Block block                         # from which this was made, or None
     cdef CharIds chars
     cdef readonly object unk_token, continuing_subword_prefix, end_of_word_suffix
     cdef readonly bint fuse_unk, byte_fallback, ignore_merges
@@ -61,12 +65,15 @@ cdef class BPEModel(Model):
     cdef int64_t unk_id                      # -1: not in the vocabulary
     cdef int64_t byte_fallback_ids[256]      # "<0x00>" ...; -1: not in the vocabulary
     cdef uint32_t byte_ids[256]              # raw byte -> id of its ByteLevel character
-    cdef uint32_t *byte_pairs                # rank of the pair (byte << 8 | byte)
+    cdef uint32_t *byte_pairs                # rank of the pair (byte << 8 | byte); borrowed from the block, if there is one
+    cdef bint borrowed
     cdef SafeCuts char_cuts                  # None where the proof does not hold
     cdef SafeCuts byte_cuts                  # the same for encode_bytes
     cdef bint fixed_seed
     cdef uint64_t seed
 
+    cdef bint makes_texts(self)              # the vocabulary has not been made, and `text_of` needs none
+    cdef object text_of(self, uint32_t id)   # the string of an id, or None
     cdef int set_options(self, object dropout, object unk_token, object prefix, object suffix, bint fuse_unk,
                          bint byte_fallback, bint ignore_merges) except -1
     cdef int find_byte_level(self) except -1

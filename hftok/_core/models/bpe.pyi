@@ -1,11 +1,12 @@
 """Types of the compiled module; see bpe.pyx."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hftok._core.models.model import Model
+from hftok._core.stored import Block, Buffer
 
 class BPEModel(Model):
     """BPE over one pre-token."""
@@ -43,6 +44,23 @@ class BPEModel(Model):
     @property
     def merges(self) -> list[tuple[str, str]]: ...
     def replace(self, **options: float | str | bool | None) -> BPEModel: ...
+    def sections(self) -> dict[str, Buffer] | None: ...
+    @staticmethod
+    def of_block(
+        block: Block,
+        make_vocab: Callable[[], dict[str, int]],
+        dropout: float | None,
+        unk_token: str | None,
+        continuing_subword_prefix: str | None,
+        end_of_word_suffix: str | None,
+        fuse_unk: bool,
+        byte_fallback: bool,
+        ignore_merges: bool,
+    ) -> BPEModel: ...
+    def merge_pairs(self, tokens: list[str]) -> list[tuple[str, str]]: ...
+    def stored_size(self) -> int: ...
+    def stored_vocab(self) -> dict[str, int]: ...
+    def stored_rows(self) -> NDArray[np.uint32]: ...
     def takes_part(self, token: str) -> bool: ...
     def cut(self, text: bytes) -> list[bytes]: ...
     def fix_seed(self, seed: int | None) -> None: ...

@@ -11,6 +11,7 @@ Rules (reference: models/bpe/model.rs `merge_word`, `tokenize_with_cache`, `toke
 
 It leaves to others: the merging itself (`merges`), pre-tokenization, caching of words.
 """
+from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -25,7 +26,11 @@ from hftok._core.models.model cimport (
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join, next_cut
 from hftok._core.models.vocab_map cimport VocabMap, VocabTable, bytes_differ, vocab_entry, vocab_find
 from hftok._core.random cimport random_fix
+from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(PyObject *op) noexcept
 
 cdef enum:
     UNCUT = 24                   # words of up to this many bytes are merged whole
@@ -63,8 +68,9 @@ cdef class CharIds:
 
     def __dealloc__(self):
         cdef int i
-        for i in range(4):
-            free(self.tables[i].ids)
+        if not self.borrowed:
+            for i in range(4):
+                free(self.tables[i].ids)
 
     def __init__(self, VocabMap vocab not None, bytes prefix not None, bytes suffix not None):
         cdef VocabTable *v = &vocab.table
@@ -96,6 +102,31 @@ cdef class CharIds:
                 if 0 < n <= 4 and utf8_len(p[0]) == n:
                     cp = utf8_decode(p, &length)
                     self.add(&self.tables[place], cp, v.ids[i])
+
+    @staticmethod
+    def of_block(Block block not None):
+        """The characters of a vocabulary without affixes, over the arrays of a block."""
+        cdef CharIds self = CharIds.__new__(CharIds)
+        cdef CharTable *t = &self.tables[0]
+        cdef int64_t i, count = 0
+        self.block = block
+        self.borrowed = True
+        memcpy(t.page, block.exactly("chars.page", 2, 0x1100), sizeof(t.page))
+        t.ids = <uint32_t *>block.array("chars.ids", 256 * sizeof(uint32_t), &count)
+        t.pages = count
+        for i in range(4):
+            self.by_place[i] = t
+        for i in range(0x1100):
+            demand(t.page[i] < count)
+        return self
+
+    def sections(self):
+        """The arrays by name (see stored), of a vocabulary without affixes."""
+        cdef const CharTable *t = &self.tables[0]
+        return {
+            "chars.page": view(t.page, sizeof(t.page)),
+            "chars.ids": view(t.ids, t.pages * 256 * sizeof(uint32_t)),
+        }
 
     cdef int add(self, CharTable *table, uint32_t cp, uint32_t id) except -1:
         cdef uint32_t *ids
@@ -223,7 +254,8 @@ cdef class BPEModel(Model):
         self.byte_pairs = NULL
 
     def __dealloc__(self):
-        free(self.byte_pairs)
+        if not self.borrowed:
+            free(self.byte_pairs)
 
     def __init__(self, dict vocab not None, merges not None, dropout=None, unk_token=None,
                  continuing_subword_prefix=None, end_of_word_suffix=None, bint fuse_unk=False, bint byte_fallback=False,
@@ -240,6 +272,38 @@ cdef class BPEModel(Model):
                          ignore_merges)
         self.find_cuts(None)
 
+    def merge_pairs(self, list tokens not None):
+        """The merges as list of (left, right), by rank. tokens: those of the vocabulary, in its order."""
+        cdef const uint32_t *parts = self.merge_table.parts
+        cdef int64_t i
+        cdef list result = []
+        cdef tuple pair
+        if len(tokens) != self.map.table.size:
+            raise ValueError("these are not the tokens of this model's vocabulary")
+        for i in range(self.merge_table.table.ranks):
+            pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
+            PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
+            result.append(pair)
+        return result
+
+    def stored_size(self):
+        """int: the number of tokens."""
+        return self.map.table.size
+
+    def stored_vocab(self):
+        """The vocabulary of a model of a block, made anew: dict of str -> id."""
+        return self.map.to_dict()
+
+    def stored_rows(self):
+        """The merges of a model of a block as ids: uint32 (n, 3) of left id, right id, id of the merged token, by rank."""
+        return self.merge_table.rows()
+
+    cdef bint makes_texts(self):
+        return self._vocab is None and self.map.in_order
+
+    cdef object text_of(self, uint32_t id):
+        return self.map.text(id) if id < <uint64_t>self.map.table.size else None
+
     def replace(self, **options):
         """A model with other options over the same vocabulary and merges; takes milliseconds. As with the reference's
         setters, nothing is checked and the merges are not made anew for another prefix."""
@@ -249,7 +313,8 @@ cdef class BPEModel(Model):
             if name not in chosen:
                 raise TypeError(f"a BPE model has no option {name!r}")
         chosen.update(options)
-        Model.__init__(new, self.vocab)
+        Model.__init__(new, self._vocab)
+        new.make_vocab = self.make_vocab
         new._vocab_r = self._vocab_r
         new.map = self.map
         new.merge_table = self.merge_table
@@ -259,6 +324,42 @@ cdef class BPEModel(Model):
             chosen["dropout"], chosen["unk_token"], chosen["continuing_subword_prefix"], chosen["end_of_word_suffix"],
             chosen["fuse_unk"], chosen["byte_fallback"], chosen["ignore_merges"])
         new.find_cuts(self)
+        return new
+
+    # ---- as a part of a block ------------------------------------------------------------------------------------------
+
+    def sections(self):
+        """The arrays by name (see stored); None for a model that is not to be stored: with affixes, or ids or merges that do
+        not fit packed slots."""
+        cdef SafeCuts cuts = self.byte_cuts if self.byte_level else self.char_cuts
+        sections = self.merge_table.sections()
+        if sections is None or self.prefix_size or self.suffix_size or self.merge_table.prefix_length:
+            return None
+        sections.update(self.map.sections())
+        sections.update(self.chars.sections())
+        if self.byte_level:
+            sections["bpe.byte_pairs"] = view(self.byte_pairs, 65536 * sizeof(uint32_t))
+        if cuts is not None:
+            sections.update(cuts.sections())
+        return sections
+
+    @staticmethod
+    def of_block(Block block not None, make_vocab, dropout, unk_token, continuing_subword_prefix, end_of_word_suffix,
+                 bint fuse_unk, bint byte_fallback, bint ignore_merges):
+        """A model over the arrays of a block. make_vocab: gives the vocabulary as a dict when it is asked for. StoredError where
+        the block is damaged."""
+        cdef BPEModel new = BPEModel.__new__(BPEModel)
+        demand(not continuing_subword_prefix and not end_of_word_suffix)
+        Model.__init__(new, None)
+        new.make_vocab = make_vocab
+        new.block = block
+        new.map = VocabMap.of_block(block)
+        new.merge_table = MergeTable.of_block(block, new.map)
+        new.chars = CharIds.of_block(block)
+        demand(new.merge_table.prefix_length == 0)
+        new.set_options(dropout, unk_token, continuing_subword_prefix, end_of_word_suffix, fuse_unk, byte_fallback,
+                        ignore_merges)
+        new.find_cuts(None)
         return new
 
     cdef int set_options(self, object dropout, object unk_token, object prefix, object suffix, bint fuse_unk,
@@ -311,6 +412,13 @@ cdef class BPEModel(Model):
                     return 0
                 self.lacking[self.n_lacking] = <uint8_t>b
                 self.n_lacking += 1
+        if self.block is not None:
+            self.borrowed = True
+            self.byte_pairs = <uint32_t *>self.block.exactly("bpe.byte_pairs", sizeof(uint32_t), 65536)
+            for b in range(65536):
+                demand(self.byte_pairs[b] == NO_RANK or self.byte_pairs[b] < self.merge_table.table.ranks)
+            self.byte_level = True
+            return 0
         self.byte_pairs = <uint32_t *>malloc(65536 * sizeof(uint32_t))
         if self.byte_pairs == NULL:
             raise MemoryError("out of memory while reading the vocabulary")
@@ -335,10 +443,14 @@ cdef class BPEModel(Model):
                 return 0
         if self.byte_level:
             self.byte_cuts = None if source is None else source.byte_cuts
+            if self.byte_cuts is None and self.block is not None:
+                self.byte_cuts = SafeCuts.of_block(self.block)
             if self.byte_cuts is None:
                 self.byte_cuts = SafeCuts(self.merge_table, {BYTE_CHAR[b]: b for b in range(256)})
         else:
             self.char_cuts = None if source is None else source.char_cuts
+            if self.char_cuts is None and self.block is not None:
+                self.char_cuts = SafeCuts.of_block(self.block)
             if self.char_cuts is None:
                 self.char_cuts = SafeCuts(self.merge_table)
         return 0

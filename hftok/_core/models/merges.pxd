@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.models.vocab_map cimport VocabMap
 from hftok._core.random cimport Random
+from hftok._core.stored cimport Block
 
 cdef enum:
     NO_RANK = 0xFFFFFFFF         # these two symbols do not merge
@@ -144,6 +145,8 @@ cdef class MergeTable:
     cdef uint8_t *is_part                    # bit for each place in the vocabulary: some merge takes it
     cdef readonly int64_t prefix_length      # bytes that the right part lost
     cdef VocabMap vocab
+    cdef Block block                         # keeps the memory of arrays that are borrowed
+    cdef bint borrowed
     cdef int fill(self, int64_t prefix_length, list merges) except -1
     cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1
     cdef int build_slots(self) except -1

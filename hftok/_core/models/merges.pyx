@@ -15,6 +15,9 @@ string, so that later pair makes a string longer than X. `scannable` says that b
 It leaves to others: turning text into symbols, unknown characters, word caches.
 """
 import os
+from array import array
+
+import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -24,11 +27,16 @@ from hftok._core.models.vocab_map cimport (
     ByteBuffer, VocabMap, VocabTable, buffer_reserve, bytes_differ, utf8_view, vocab_entry,
 )
 from hftok._core.random cimport Random, random_float, random_ready
+from hftok._core.stored cimport Block, demand, view
 
 cdef extern from "memory.h" nogil:
     void *ht_aligned(size_t size)
     void ht_aligned_free(void *p)
     void ht_huge(void *p, size_t size)
+
+cdef extern from "stored_checks.h" nogil:
+    int64_t ht_check_ranks(const uint64_t *slots, int64_t count, int64_t n, int bits)
+    uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
 
 cdef enum:
     MIDDLE = 2048            # rows of up to this many symbols are scanned by blocks
@@ -498,6 +506,8 @@ cdef class MergeTable:
         self.is_part = NULL
 
     def __dealloc__(self):
+        if self.borrowed:
+            return
         pair_table_free(&self.table)
         free(self.table.merged)
         free(self.parts)
@@ -673,6 +683,79 @@ cdef class MergeTable:
             # A later line with the same pair takes the place of the earlier one.
             self.distinct += pair_table_put(t, ids[self.parts[2 * rank]], ids[self.parts[2 * rank + 1]], <uint32_t>rank)
         return 0
+
+    # ---- as a part of a block ------------------------------------------------------------------------------------------
+
+    def sections(self):
+        """The arrays by name (see stored), the random multiplier of the hash with them; None for a table of wide slots."""
+        cdef const PairTable *t = &self.table
+        if t.packed == NULL:
+            return None
+        numbers = array("Q", [
+            t.ranks, t.mask, t.filter_mask, t.multiplier, t.first_merged, t.in_order, t.scannable, self.distinct,
+            self.prefix_length])
+        return {
+            "merges.numbers": numbers.tobytes(),
+            "merges.parts": view(self.parts, 2 * t.ranks * sizeof(uint32_t)),
+            "merges.merged": view(t.merged, t.ranks * sizeof(uint32_t)),
+            "merges.is_part": view(self.is_part, (self.vocab.table.size >> 3) + 1),
+            "merges.packed": view(t.packed, <int64_t>(t.mask + 1) * sizeof(uint64_t)),
+            "merges.filter": view(t.filter, <int64_t>(t.filter_mask + 1) >> 3),
+        }
+
+    @staticmethod
+    def of_block(Block block not None, VocabMap vocab not None):
+        """The merges of that vocabulary over the arrays of a block. StoredError where they are damaged."""
+        cdef MergeTable self = MergeTable.__new__(MergeTable)
+        cdef PairTable *t = &self.table
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("merges.numbers", 8, 9)
+        cdef int64_t n, i, size = vocab.table.size, free_slots
+        cdef const uint32_t *ids = vocab.table.ids
+        cdef uint64_t slot
+        cdef bint good, in_order = True
+        self.block = block
+        self.borrowed = True
+        self.vocab = vocab
+        demand(numbers[0] < (1 << RANK_BITS) - 1 and vocab.max_id < (1 << ID_BITS) - 1)
+        demand(numbers[1] < <uint64_t>1 << 40 and 64 <= numbers[2] < <uint64_t>1 << 40)
+        t.ranks = n = <int64_t>numbers[0]
+        t.mask = numbers[1]
+        t.filter_mask = numbers[2]
+        t.multiplier = numbers[3]
+        t.first_merged = <uint32_t>numbers[4]
+        t.in_order = numbers[5] == 1
+        t.scannable = numbers[6] == 1 and n < SMALL_RANK_LIMIT
+        self.distinct = <int64_t>numbers[7]
+        self.prefix_length = <int64_t>numbers[8]
+        demand(t.mask & (t.mask + 1) == 0 and t.filter_mask & (t.filter_mask + 1) == 0)
+        self.parts = <uint32_t *>block.exactly("merges.parts", sizeof(uint32_t), 2 * n)
+        t.merged = <uint32_t *>block.exactly("merges.merged", sizeof(uint32_t), n)
+        self.is_part = <uint8_t *>block.exactly("merges.is_part", 1, (size >> 3) + 1)
+        t.packed = <uint64_t *>block.exactly("merges.packed", sizeof(uint64_t), <int64_t>t.mask + 1)
+        t.filter = <uint64_t *>block.exactly("merges.filter", sizeof(uint64_t), <int64_t>(t.filter_mask + 1) >> 6)
+        with nogil:
+            good = n == 0 or (<int64_t>ht_greatest(self.parts, 2 * n) < size and ht_greatest(t.merged, n) <= vocab.max_id)
+            for i in range(n):
+                in_order &= t.merged[i] == t.first_merged + <uint64_t>i
+            free_slots = ht_check_ranks(t.packed, <int64_t>t.mask + 1, n, RANK_BITS)
+        demand(good and in_order == t.in_order and free_slots > 0 and free_slots == <int64_t>t.mask + 1 - self.distinct)
+        # The hash of today gives the places of then (a line that comes again later has the later rank).
+        for i in range(0, n, n // 64 + 1):
+            slot = pair_rank(t, ids[self.parts[2 * i]], ids[self.parts[2 * i + 1]])
+            demand(slot == <uint64_t>i or (i < <int64_t>slot < n and self.distinct < n))
+        return self
+
+    def rows(self):
+        """The merges as ids: uint32 (n, 3) of left id, right id, id of the merged token, by rank."""
+        cdef const uint32_t *ids = self.vocab.table.ids
+        cdef int64_t i
+        result = np.empty((self.table.ranks, 3), dtype=np.uint32)
+        cdef uint32_t[:, ::1] out = result
+        for i in range(self.table.ranks):
+            out[i, 0] = ids[self.parts[2 * i]]
+            out[i, 1] = ids[self.parts[2 * i + 1]]
+            out[i, 2] = self.table.merged[i]
+        return result
 
     @property
     def scannable(self):

@@ -29,7 +29,8 @@ cdef void tv_free(TokenVec *v) noexcept nogil
 cdef class Model:
     """Base of the model kernels. Immutable after construction; `tokenize` is safe from many threads at once, each with
     its own vector and scratch."""
-    cdef readonly object vocab          # dict[str, int]
+    cdef object _vocab                  # dict[str, int]; None: `make_vocab` gives it when it is asked for
+    cdef object make_vocab
     cdef object _vocab_r                # dict[int, str], made when first asked for
     cdef public bint knows_itself       # a vocabulary string of up to 16 bytes, as a pre-token, is one token: its own id
     cdef public bint text_values        # a token's string may be the text itself (VALUE_TEXT)

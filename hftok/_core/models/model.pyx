@@ -29,9 +29,16 @@ cdef void tv_free(TokenVec *v) noexcept nogil:
 
 cdef class Model:
     def __init__(self, dict vocab):
-        self.vocab = vocab
+        self._vocab = vocab
         self._vocab_r = None
         self.chunk_independent = True
+
+    @property
+    def vocab(self):
+        """dict[str, int]: the vocabulary."""
+        if self._vocab is None:
+            self._vocab = self.make_vocab()
+        return self._vocab
 
     @property
     def vocab_r(self):

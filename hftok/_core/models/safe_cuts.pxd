@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeTable
+from hftok._core.stored cimport Block
 from hftok._core.models.vocab_map cimport VocabTable
 
 cdef struct CutTable:
@@ -40,6 +41,8 @@ cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int
 cdef class SafeCuts:
     """Read-only; made from a table of merges, over characters or over the bytes of ByteLevel tokens."""
     cdef CutTable table
+    cdef Block block                     # keeps the memory of bits that are borrowed
+    cdef bint borrowed
     cdef readonly int64_t pairs          # different hashes in the table of whole characters
     @staticmethod
     cdef SafeCuts of_tokens(const VocabTable *tokens)    # for vocabularies given by ranks: tokens are bytes, in any cut of two

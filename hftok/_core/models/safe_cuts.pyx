@@ -13,13 +13,20 @@ the first on its right, and all characters that share these two bytes stay joine
 
 It leaves to others: the encoding (`bpe`), and deciding when cutting pays.
 """
+from array import array
+
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from hftok._core.models.merges cimport MergeTable
 from hftok._core.models.vocab_map cimport VocabTable
+from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_decode, utf8_len, utf8_prev
+
+
+cdef enum:
+    PROBE = 0x4E00
 
 
 cdef inline bint is_continuation(uint8_t b) noexcept nogil:
@@ -65,7 +72,8 @@ cdef class SafeCuts:
         memset(&self.table, 0, sizeof(CutTable))
 
     def __dealloc__(self):
-        free(self.table.bits)
+        if not self.borrowed:
+            free(self.table.bits)
 
     def __init__(self, MergeTable merges not None, dict byte_of_char=None):
         """Read the merges. byte_of_char: the byte of each ByteLevel character (code point -> byte), for a vocabulary whose
@@ -206,6 +214,29 @@ cdef class SafeCuts:
                 continue
             self.table.gate[k >> 3] |= <uint8_t>(1 << (k & 7))
         return 0
+
+    def sections(self):
+        """The arrays by name (see stored)."""
+        return {
+            "cuts.numbers": array("Q", [self.pairs, self.table.mask, cut_hash(PROBE, PROBE + 1)]).tobytes(),
+            "cuts.gate": view(self.table.gate, sizeof(self.table.gate)),
+            "cuts.bits": view(self.table.bits, <int64_t>(self.table.mask + 1) >> 3),
+        }
+
+    @staticmethod
+    def of_block(Block block not None):
+        """The cuts over the arrays of a block. StoredError where they are damaged."""
+        cdef SafeCuts self = SafeCuts.__new__(SafeCuts)
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("cuts.numbers", 8, 3)
+        self.block = block
+        self.borrowed = True
+        self.pairs = <int64_t>numbers[0]
+        self.table.mask = numbers[1]
+        demand(numbers[2] == cut_hash(PROBE, PROBE + 1))     # the hash of today is that of then
+        demand(63 <= self.table.mask < <uint64_t>1 << 40 and self.table.mask & (self.table.mask + 1) == 0)
+        memcpy(self.table.gate, block.exactly("cuts.gate", 1, sizeof(self.table.gate)), sizeof(self.table.gate))
+        self.table.bits = <uint64_t *>block.exactly("cuts.bits", 8, <int64_t>(self.table.mask + 1) >> 6)
+        return self
 
     def cut(self, bytes text not None):
         """The pieces of a text between safe cuts, for tests and inspection."""

@@ -5,12 +5,16 @@ from hftok._core.double_array cimport Trie
 from hftok._core.models.lattice cimport Lattice
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.random cimport Random
+from hftok._core.stored cimport Block
 
 cdef class Pieces:
     """Read-only pieces with their scores, as a trie; shared by the models that differ in options only."""
     cdef Trie trie
+    cdef Block block             # keeps the memory of arrays that are borrowed
+    cdef bint borrowed
     cdef readonly int64_t size
     cdef double min_score
+    cdef int find_byte_ids(self) except -1
     cdef int64_t byte_ids[256]   # "<0x00>" ...; -1: not in the vocabulary
 
 # The best way to end at a position: the last piece and the score up to here.
@@ -27,7 +31,8 @@ cdef struct UnigramScratch:
 
 cdef class UnigramModel(Model):
     cdef Pieces pieces
-    cdef readonly list vocab_list            # [(piece, score), ...] by id
+    cdef list _vocab_list                    # [(piece, score), ...] by id; None: `make_pieces` gives it when it is asked for
+    cdef object make_pieces
     cdef int64_t _unk_id                     # -1: none
     cdef readonly bint byte_fallback
     cdef readonly object alpha, nbest_size

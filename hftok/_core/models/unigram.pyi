@@ -1,9 +1,10 @@
 """Types of the compiled module; see unigram.pyx."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hftok._core.models.model import Model
+from hftok._core.stored import Block, Buffer
 
 class UnigramModel(Model):
     """Unigram over one pre-token."""
@@ -27,4 +28,17 @@ class UnigramModel(Model):
     @property
     def nbest_size(self) -> int | None: ...
     def replace(self, **options: float | int | None) -> UnigramModel: ...
+    def sections(self) -> dict[str, Buffer]: ...
+    @staticmethod
+    def of_block(
+        block: Block,
+        make_pieces: Callable[[], list[tuple[str, float]]],
+        make_vocab: Callable[[], dict[str, int]],
+        unk_id: int | None,
+        byte_fallback: bool,
+        alpha: float | None,
+        nbest_size: int | None,
+    ) -> UnigramModel: ...
+    def stored_size(self) -> int: ...
+    def stored_pieces(self) -> list[tuple[str, float]]: ...
     def fix_seed(self, seed: int | None) -> None: ...

@@ -13,6 +13,9 @@ Rules (reference: models/unigram/model.rs `encode_optimized`, `tokenize`):
 
 It leaves to others: pre-tokenization (Metaspace), caching of words.
 """
+from array import array
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -28,6 +31,7 @@ from hftok._core.models.model cimport (
 )
 from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, buffer_reserve
 from hftok._core.random cimport random_fix, random_ready
+from hftok._core.stored cimport Block, copied, demand, view
 from hftok._core.text cimport utf8_len
 
 cdef enum:
@@ -40,14 +44,14 @@ cdef class Pieces:
         self.min_score = INFINITY
 
     def __dealloc__(self):
-        trie_free(&self.trie)
+        if not self.borrowed:
+            trie_free(&self.trie)
 
     def __init__(self, list pieces not None):
         cdef ByteBuffer text
         cdef int64_t n = len(pieces), i, size
         cdef int64_t *offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
         cdef double *scores = <double *>malloc(<size_t>(n + 1) * sizeof(double))
-        cdef bytes name
         cdef int error
         memset(&text, 0, sizeof(ByteBuffer))
         try:
@@ -86,9 +90,109 @@ cdef class Pieces:
             free(text.data)
             free(offsets)
             free(scores)
+        self.find_byte_ids()
+
+    cdef int find_byte_ids(self) except -1:
+        cdef bytes name
+        cdef int i
         for i in range(256):
             name = b"<0x%02X>" % i
             self.byte_ids[i] = trie_find(&self.trie, name, 6)
+        return 0
+
+    def sections(self, list pieces not None):
+        """The arrays by name (see stored). pieces: the list that this was made from."""
+        cdef const Trie *t = &self.trie
+        cdef ByteBuffer text
+        cdef int64_t i, before
+        sizes = bytearray(8 * self.size)
+        scores = bytearray(8 * self.size)
+        cdef uint64_t *size = <uint64_t *><char *>sizes
+        cdef double *score = <double *><char *>scores
+        if len(pieces) != self.size:
+            raise ValueError("these are not the pieces of this model")
+        memset(&text, 0, sizeof(ByteBuffer))
+        try:
+            buffer_reserve(&text, self.size * 8)
+            for i in range(self.size):
+                before = text.size
+                append_utf8(&text, <str>pieces[i][0])
+                size[i] = <uint64_t>(text.size - before)
+                score[i] = pieces[i][1]
+            joined = copied(text.data, text.size)
+        finally:
+            free(text.data)
+        sections = {
+            "unigram.numbers": array("Q", [self.size, t.size, t.steps != NULL, t.short_scores != NULL]).tobytes(),
+            "unigram.units": view(t.units, t.size * sizeof(Unit)),
+            "unigram.ids": view(t.ids, t.size * sizeof(uint32_t)),
+            "unigram.scores": view(t.scores, t.size * sizeof(double)),
+            "pieces.text": joined,
+            "pieces.sizes": sizes,
+            "pieces.scores": scores,
+        }
+        if t.steps != NULL:
+            sections["unigram.steps"] = view(t.steps, t.size * sizeof(uint32_t))
+        if t.short_scores != NULL:
+            sections["unigram.short_scores"] = view(t.short_scores, t.size * sizeof(float))
+        return sections
+
+    @staticmethod
+    def of_block(Block block not None):
+        """The pieces over the arrays of a block. StoredError where they are damaged."""
+        cdef Pieces self = Pieces.__new__(Pieces)
+        cdef Trie *t = &self.trie
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("unigram.numbers", 8, 4)
+        cdef const double *scores
+        cdef int64_t n, i, pieces
+        cdef bint good = True
+        self.block = block
+        self.borrowed = True
+        demand(numbers[0] < 0xFFFFFFFF and 256 <= numbers[1] <= <uint64_t>1 << 31 and numbers[1] & 255 == 0)
+        self.size = pieces = <int64_t>numbers[0]
+        t.size = t.capacity = n = <int64_t>numbers[1]
+        t.units = <Unit *>block.exactly("unigram.units", sizeof(Unit), n)
+        t.ids = <uint32_t *>block.exactly("unigram.ids", sizeof(uint32_t), n)
+        t.scores = <double *>block.exactly("unigram.scores", sizeof(double), n)
+        if numbers[2] == 1:
+            t.steps = <uint32_t *>block.exactly("unigram.steps", sizeof(uint32_t), n)
+        if numbers[3] == 1:
+            demand(t.steps != NULL)
+            t.short_scores = <float *>block.exactly("unigram.short_scores", sizeof(float), n)
+        scores = <const double *>block.exactly("pieces.scores", sizeof(double), pieces)
+        block.exactly("pieces.sizes", 8, pieces)
+        with nogil:
+            # A child lies in the block of 256 units that its parent's base is in.
+            for i in range(n):
+                good &= <int64_t>(t.units[i].base & <uint32_t>0x7FFFFFFF) < n
+            for i in range(n):
+                good &= t.ids[i] < pieces or not t.units[i].base & <uint32_t>TRIE_END
+            if t.steps != NULL:
+                for i in range(n):
+                    good &= <int64_t>(t.steps[i] >> STEP_BASE) < n
+                    good &= (t.steps[i] & STEP_END != 0) == (t.units[i].base & <uint32_t>TRIE_END != 0)
+            for i in range(pieces):
+                if scores[i] < self.min_score:
+                    self.min_score = scores[i]
+        demand(good)
+        self.find_byte_ids()
+        return self
+
+    def to_list(self):
+        """The pieces and their scores as they were read, of pieces in a block: list of (str, float)."""
+        cdef const uint64_t *sizes = <const uint64_t *>self.block.exactly("pieces.sizes", 8, self.size)
+        cdef const double *scores = <const double *>self.block.exactly("pieces.scores", 8, self.size)
+        cdef int64_t size = 0, at = 0, i
+        cdef const char *text = <const char *>self.block.array("pieces.text", 1, &size)
+        cdef list result = []
+        try:
+            for i in range(self.size):
+                demand(sizes[i] <= <uint64_t>(size - at))
+                result.append((PyUnicode_DecodeUTF8(text + at, <Py_ssize_t>sizes[i], NULL), scores[i]))
+                at += <int64_t>sizes[i]
+        except UnicodeDecodeError:
+            demand(False)
+        return result
 
 
 cdef inline void reverse_tokens(ModelToken *t, int64_t n) noexcept nogil:
@@ -148,7 +252,7 @@ cdef class UnigramModel(Model):
             if unk_id >= len(pieces):
                 raise Exception("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
         self.pieces = Pieces(pieces)
-        self.vocab_list = list(pieces)
+        self._vocab_list = list(pieces)
         Model.__init__(self, {item[0]: i for i, item in enumerate(pieces)})
         self.set_options(unk_id, byte_fallback, alpha, nbest_size)
 
@@ -160,12 +264,48 @@ cdef class UnigramModel(Model):
             if name not in chosen:
                 raise TypeError(f"a Unigram model has no option {name!r} to replace")
         chosen.update(options)
-        Model.__init__(new, self.vocab)
+        Model.__init__(new, self._vocab)
+        new.make_vocab = self.make_vocab
         new._vocab_r = self._vocab_r
         new.pieces = self.pieces
-        new.vocab_list = self.vocab_list
+        new._vocab_list = self._vocab_list
+        new.make_pieces = self.make_pieces
         new.set_options(self.unk_id, self.byte_fallback, chosen["alpha"], chosen["nbest_size"])
         return new
+
+    # ---- as a part of a block ------------------------------------------------------------------------------------------
+
+    def sections(self):
+        """The arrays by name (see stored)."""
+        return self.pieces.sections(self.vocab_list)
+
+    @staticmethod
+    def of_block(Block block not None, make_pieces, make_vocab, unk_id, bint byte_fallback, alpha, nbest_size):
+        """A model over the arrays of a block. make_pieces, make_vocab: give the pieces with their scores and the dict when they
+        are asked for. StoredError where the block is damaged."""
+        cdef UnigramModel new = UnigramModel.__new__(UnigramModel)
+        new.pieces = Pieces.of_block(block)
+        demand(unk_id is None or 0 <= unk_id < new.pieces.size)
+        Model.__init__(new, None)
+        new.make_pieces = make_pieces
+        new.make_vocab = make_vocab
+        new.set_options(unk_id, byte_fallback, alpha, nbest_size)
+        return new
+
+    def stored_size(self):
+        """int: the number of pieces."""
+        return self.pieces.size
+
+    def stored_pieces(self):
+        """The pieces of a model of a block, made anew: list of (piece, score)."""
+        return self.pieces.to_list()
+
+    @property
+    def vocab_list(self):
+        """list of (piece, score), by id."""
+        if self._vocab_list is None:
+            self._vocab_list = self.make_pieces()
+        return self._vocab_list
 
     cdef int set_options(self, object unk_id, bint byte_fallback, object alpha, object nbest_size) except -1:
         if nbest_size is not None and nbest_size < 0:

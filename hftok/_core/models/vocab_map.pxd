@@ -1,6 +1,8 @@
 # The vocabulary as C: string bytes -> id, by one open-addressing table over one block of text.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from hftok._core.stored cimport Block
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -83,6 +85,10 @@ cdef inline int64_t vocab_find(const VocabTable *t, const uint8_t *p, int64_t n)
 cdef class VocabMap:
     """Read-only map from UTF-8 strings to ids, made from a dict; shared by the models that look strings up."""
     cdef VocabTable table
+    cdef Block block                     # keeps the memory of arrays that are borrowed
+    cdef bint borrowed
     cdef readonly bint unique_ids        # no two strings share an id
     cdef readonly uint32_t max_id
+    cdef bint in_order                   # of a block: the ids are 0, 1, 2, ...
+    cdef str text(self, int64_t entry)
     cdef bint _ids_differ(self) except -1

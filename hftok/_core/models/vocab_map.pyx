@@ -8,7 +8,9 @@ never changes. The hash is seeded per process, so that a vocabulary cannot be wr
 It leaves to others: prefix search (`double_array`), what an id means, and the order of ids (`Model.vocab` keeps the dict).
 """
 import os
+from array import array
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -19,7 +21,12 @@ cdef extern from "Python.h":
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
 
+from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_encode
+
+cdef extern from "stored_checks.h" nogil:
+    int64_t ht_check_entries(const uint64_t *slots, int64_t count, int64_t n)
+    uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
 
 cdef uint64_t PROCESS_SEED = int.from_bytes(os.urandom(8), "little")
 
@@ -91,6 +98,8 @@ cdef class VocabMap:
         memset(&self.table, 0, sizeof(VocabTable))
 
     def __dealloc__(self):
+        if self.borrowed:
+            return
         free(self.table.text.data)
         free(self.table.offsets)
         free(self.table.ids)
@@ -110,7 +119,7 @@ cdef class VocabMap:
             raise RuntimeError("a VocabMap is filled once, when it is made")
         if n >= 0xFFFFFFFF:
             raise OverflowError("a vocabulary holds fewer than 2**32 - 1 strings")
-        while slots < <uint64_t>n * 2:
+        while slots < <uint64_t>n * 3 // 2:
             slots *= 2
         t.offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
         t.ids = <uint32_t *>malloc(<size_t>(n + 1) * sizeof(uint32_t))
@@ -164,6 +173,79 @@ cdef class VocabMap:
             seen[id >> 3] |= 1 << (id & 7)
         free(seen)
         return differ
+
+    # ---- as a part of a block ------------------------------------------------------------------------------------------
+
+    def sections(self):
+        """The arrays by name (see stored). The seed of the hash is kept with them: it was drawn at random and is known to
+        nobody who writes vocabularies."""
+        cdef const VocabTable *t = &self.table
+        numbers = array("Q", [t.size, t.mask, t.seed, t.longest, self.max_id, self.unique_ids])
+        return {
+            "vocab.numbers": numbers.tobytes(),
+            "vocab.text": view(t.text.data, t.text.size),
+            "vocab.offsets": view(t.offsets, (t.size + 1) * sizeof(int64_t)),
+            "vocab.ids": view(t.ids, t.size * sizeof(uint32_t)),
+            "vocab.slots": view(t.slots, <int64_t>(t.mask + 1) * sizeof(uint64_t)),
+        }
+
+    @staticmethod
+    def of_block(Block block not None):
+        """The map over the arrays of a block. StoredError where they are damaged."""
+        cdef VocabMap self = VocabMap.__new__(VocabMap)
+        cdef VocabTable *t = &self.table
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("vocab.numbers", 8, 6)
+        cdef int64_t n, i, longest = 0, least = 0, size, free_slots
+        cdef uint32_t max_id
+        cdef bint good
+        self.block = block
+        self.borrowed = True
+        demand(numbers[0] < 0xFFFFFFFF and numbers[1] < <uint64_t>1 << 40 and numbers[4] <= 0xFFFFFFFF)
+        t.size = n = <int64_t>numbers[0]
+        t.mask = numbers[1]
+        t.seed = numbers[2]
+        t.longest = <int64_t>numbers[3]
+        self.max_id = <uint32_t>numbers[4]
+        self.unique_ids = numbers[5] == 1
+        demand(t.mask & (t.mask + 1) == 0)
+        t.text.data = <uint8_t *>block.array("vocab.text", 1, &t.text.size)
+        t.offsets = <int64_t *>block.exactly("vocab.offsets", sizeof(int64_t), n + 1)
+        t.ids = <uint32_t *>block.exactly("vocab.ids", sizeof(uint32_t), n)
+        t.slots = <uint64_t *>block.exactly("vocab.slots", sizeof(uint64_t), <int64_t>t.mask + 1)
+        with nogil:
+            good = t.offsets[0] == 0 and t.offsets[n] == t.text.size
+            for i in range(n):
+                size = t.offsets[i + 1] - t.offsets[i]
+                least = size if size < least else least
+                longest = size if size > longest else longest
+            max_id = ht_greatest(t.ids, n)
+            self.in_order = True
+            for i in range(n):
+                self.in_order &= t.ids[i] == <uint32_t>i
+            free_slots = ht_check_entries(t.slots, <int64_t>t.mask + 1, n)
+        demand(good and least >= 0 and longest == t.longest and max_id == self.max_id and free_slots == <int64_t>t.mask + 1 - n)
+        demand(free_slots > 0)
+        # The hash of today gives the places of then.
+        for i in range(0, n, n // 64 + 1):
+            demand(vocab_entry(t, t.text.data + t.offsets[i], t.offsets[i + 1] - t.offsets[i]) == i)
+        return self
+
+    cdef str text(self, int64_t entry):
+        cdef const VocabTable *t = &self.table
+        try:
+            return PyUnicode_DecodeUTF8(
+                <char *>t.text.data + t.offsets[entry], t.offsets[entry + 1] - t.offsets[entry], NULL)
+        except UnicodeDecodeError:
+            demand(False)
+
+    def to_dict(self):
+        """The vocabulary as it was read: str -> id, in its order. StoredError where a text is not UTF-8."""
+        cdef const VocabTable *t = &self.table
+        cdef int64_t i
+        cdef dict result = {}
+        for i in range(t.size):
+            result[self.text(i)] = t.ids[i]
+        return result
 
     def __len__(self):
         return self.table.size

@@ -13,6 +13,11 @@ from hftok._core.unicode cimport (
     UC_GC_SO, UC_NUMERIC, UC_PUNCTUATION, uc_onig_category, uc_onig_han, uc_onig_space, uc_props,
 )
 
+cdef extern from "unicode_tables.h" nogil:
+    # By cp >> 7: code points with one block and equal lower bits have equal uc_props, uc_onig_category, uc_onig_space and
+    # uc_onig_han.
+    const uint16_t *uc_class_block "hftok_uc_class_1"
+
 cdef extern from "classes.h" nogil:
     ctypedef struct ht_alphabet:
         const uint16_t *page
@@ -137,16 +142,34 @@ cdef ht_alphabet splits
 cdef ht_alphabet lists
 
 
+cdef uint64_t leaf_sum(int64_t leaf) noexcept nogil:
+    """A number that two different leaves rarely have in common."""
+    cdef uint64_t sum = 0, word
+    cdef int k, i
+    for k in range(3):
+        for i in range(8):
+            memcpy(&word, &_leaves[k][64 * leaf + 8 * i], 8)
+            sum = (sum ^ word) * <uint64_t>0x9E3779B97F4A7C15
+            sum ^= sum >> 29
+    return sum
+
+
 cdef int fill_tables() except -1:
     """Fill the tables; called once, at import."""
     cdef flags_fn *kinds = [words_flags, splits_flags, lists_flags]
     cdef ht_alphabet **alphabets = [&words, &splits, &lists]
     cdef int64_t page, i, n = 0, found
     cdef int k, b
+    cdef uint64_t[MAX_LEAVES] sums
     for page in range(PAGES):
         # The unassigned middle of the code space is one leaf.
         if 0x40000 >> 6 < page < 0xE0000 >> 6:
             _pages[page] = _pages[page - 1]
+            continue
+        # So is what has the classes of the page two before (they are kept by 128), where no flag is a matter of the code point.
+        if (page >= 0x10080 >> 6 or 0x4E80 >> 6 <= page < 0x9F80 >> 6 or 0xAC80 >> 6 <= page < 0xD780 >> 6) and (
+                uc_class_block[page >> 1] == uc_class_block[(page >> 1) - 1]):
+            _pages[page] = _pages[page - 2]
             continue
         if n == MAX_LEAVES:
             raise ImportError("the scanners' class tables are too small: raise MAX_LEAVES")
@@ -154,8 +177,10 @@ cdef int fill_tables() except -1:
             for i in range(64):
                 _leaves[k][64 * n + i] = <uint8_t>kinds[k](<uint32_t>(64 * page + i))
         # Equal leaves mostly follow each other: looked for from the last one. The two of ASCII stay apart.
+        sums[n] = leaf_sum(n)
         found = n - 1
-        while found >= 2 and (memcmp(&_leaves[0][64 * found], &_leaves[0][64 * n], 64)
+        while found >= 2 and (sums[found] != sums[n]
+                              or memcmp(&_leaves[0][64 * found], &_leaves[0][64 * n], 64)
                               or memcmp(&_leaves[1][64 * found], &_leaves[1][64 * n], 64)
                               or memcmp(&_leaves[2][64 * found], &_leaves[2][64 * n], 64)):
             found -= 1
