@@ -9,15 +9,32 @@ normalizer leaves the tokenizer as it was and a running call keeps what it began
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from hftok._core.added_tokens import AddedMatcher
 from hftok.added_tokens import AddedToken
 
-__all__ = ["AddedVocabulary"]
+__all__ = ["AddedVocabulary", "free_ids"]
 
 Normalize = Callable[[str], str]
 Pattern = tuple[str, int, bool, bool, bool, bool]
+
+
+def free_ids(taken: Collection[int], size: int) -> Iterator[int]:
+    """Ids for new tokens: from one above the greatest of those taken, but not below `size`, the model's. OverflowError
+    where none is left.
+
+    >>> next(free_ids([5, 7], 3)), next(free_ids([], 3))
+    (8, 3)
+    """
+    top = max(taken, default=-1)
+    first = top + 1 if taken and (top >= size or size == 0) else size
+
+    def numbers() -> Iterator[int]:
+        yield from range(first, 1 << 32)
+        raise OverflowError("no ids are left for added tokens")
+
+    return numbers()
 
 
 class AddedVocabulary:
@@ -49,8 +66,7 @@ class AddedVocabulary:
         by_id = result.tokens = dict(self.tokens)
         normalized = result._normalized = dict(self._normalized)
         special = set(self._special)
-        top = max(by_id, default=-1)
-        next_id = top + 1 if by_id and (top >= size or size == 0) else size
+        free = free_ids(by_id, size)
         added = 0
         for token in tokens:
             content = token.content
@@ -62,10 +78,7 @@ class AddedVocabulary:
             if known is None:
                 known = model_vocab.get(content)
             if known is None:
-                if next_id > 0xFFFFFFFF:
-                    raise OverflowError("no ids are left for added tokens")
-                known = next_id
-                next_id += 1
+                known = next(free)
             if token.normalized and normalize is not None:
                 text = normalize(content)
                 if text != content:

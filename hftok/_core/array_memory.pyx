@@ -110,17 +110,14 @@ cdef void *_calloc(void *context, size_t n, size_t size) noexcept nogil:
 
 cdef void *_realloc(void *context, void *data, size_t size) noexcept nogil:
     cdef void *moved
-    cdef Block *block
-    if data == NULL:
-        return _malloc(context, size)
-    block = <Block *>(<char *>data - HEADER)
-    if <int64_t>size <= block.capacity and block.capacity // 2 <= <int64_t>size:
-        return data
+    if data == NULL or <size_t>((<Block *>(<char *>data - HEADER)).capacity // 2) <= size:
+        return kept_realloc(data, size)
+    # Much smaller: the surplus is given back.
     moved = _malloc(context, size)
     if moved == NULL:
         return NULL
-    memcpy(moved, data, size if <int64_t>size < block.capacity else <size_t>block.capacity)
-    _give_back(block)
+    memcpy(moved, data, size)
+    kept_free(data)
     return moved
 
 

@@ -15,6 +15,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+cdef extern from "block.h" nogil:
+    const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
+
 cdef extern from "memory.h" nogil:
     void *ht_aligned(size_t size)
     void ht_aligned_free(void *p)
@@ -154,13 +157,9 @@ cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t ha
 
 cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
     """The value of a key, wherever it is, or NULL."""
-    cdef const uint8_t *b = c.table + <size_t>(hash & c.mask) * 64
-    cdef const Value *v
-    if memcmp(b, key, 16) == 0:
-        return <const Value *>(b + 32)
-    if memcmp(b + 16, key, 16) == 0:
-        return <const Value *>(b + 48)
-    v = cache_find_overflow(c, key, hash)
+    cdef const Value *v = <const Value *>ht_value(key, c.table + <size_t>(hash & c.mask) * 64)
+    if v == NULL:
+        v = cache_find_overflow(c, key, hash)
     return v if v != NULL else cache_find_aside(c, key, hash)
 
 

@@ -95,9 +95,9 @@ cdef class FileDocuments(Documents):
 
     cdef int _split(self, _Mapping m, bytes separator) except -1:
         cdef const uint8_t *s = separator
-        cdef int64_t n = len(separator), start = 0, at
+        cdef int64_t n = len(separator), start = 0, at, k = _rarest(s, n)
         while start < m.size:
-            at = _find(m.data, start, m.size, s, n)
+            at = _find(m.data, start, m.size, s, n, k)
             if at < 0:
                 return self.add(m.data + start, m.size - start, DOC_RAW)
             self.add(m.data + start, at - start, DOC_RAW)
@@ -170,9 +170,9 @@ cdef extern from *:
         for (i = 1; i < n; i++) if (ht_common(s[i]) < ht_common(s[k])) k = i;
         return k;
     }
-    static int64_t ht_find(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n) {
-        /* By the byte that text has least of, which memchr finds at the speed of the memory: of "<|endoftext|>" a bar. */
-        const int64_t k = ht_rarest(s, n);
+    /* k: the place of the byte of s that text has least of, which memchr finds at the speed of the memory: of "<|endoftext|>" a
+       bar. */
+    static int64_t ht_find(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n, int64_t k) {
         while (at + n <= size) {
             const uint8_t *p = (const uint8_t *)memchr(t + at + k, s[k], (size_t)(size - at - n + 1));
             if (!p) return -1;
@@ -182,7 +182,8 @@ cdef extern from *:
         return -1;
     }
     """
-    int64_t _find "ht_find"(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n) noexcept nogil
+    int64_t _rarest "ht_rarest"(const uint8_t *s, int64_t n) noexcept nogil
+    int64_t _find "ht_find"(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n, int64_t k) noexcept nogil
 
 
 # ---------------------------------------------------------------------- one line of JSON

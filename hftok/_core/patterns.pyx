@@ -88,20 +88,9 @@ cdef extern from *:
     """
     int lowest_bit "hftok_lowest_bit"(uint32_t x) noexcept nogil
 
-cdef extern from *:
-    """
-    /* What was written before `ready` was set is seen by whoever sees it set. */
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static inline int hftok_is_ready(const int *ready) { return (int)_InterlockedOr((volatile long *)ready, 0); }
-    static inline void hftok_set_ready(int *ready) { _InterlockedExchange((volatile long *)ready, 1); }
-    #else
-    static inline int hftok_is_ready(const int *ready) { return __atomic_load_n(ready, __ATOMIC_ACQUIRE); }
-    static inline void hftok_set_ready(int *ready) { __atomic_store_n(ready, 1, __ATOMIC_RELEASE); }
-    #endif
-    """
-    int is_ready "hftok_is_ready"(const int *ready) noexcept nogil
-    void set_ready "hftok_set_ready"(int *ready) noexcept nogil
+cdef extern from "publish.h" nogil:
+    int is_ready "ht_is_ready"(const int *ready)
+    void set_ready "ht_set_ready"(int *ready)
 
 _swapping = threading.Lock()
 

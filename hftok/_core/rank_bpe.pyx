@@ -48,6 +48,9 @@ cdef enum:
     PROVE_AT = 1 << 21       # bytes of text beyond ASCII from which on it pays to look whether pieces can be cut
     SLICE_MOST = 1 << 26     # a longer text without such a place is left to the matcher
 
+cdef extern from "block.h" nogil:
+    ht_key ht_make_key(const uint8_t *p, uint32_t n)       # 16 bytes are read, whatever n is
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -58,21 +61,6 @@ cdef extern from *:
     #else
     #define HFTOK_RANK_PREFETCH(p) ((void)(p))
     #endif
-
-    /* The same where 16 bytes can be read, whatever they are. */
-    static inline ht_key hftok_rank_key_open(const uint8_t *p, int64_t n) {
-        static const uint64_t masks[24] = {
-            0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
-            ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0),
-            ~UINT64_C(0),
-        };
-        ht_key k;
-        memcpy(&k.lo, p, 8);
-        memcpy(&k.hi, p + 8, 8);
-        k.lo &= masks[n];
-        k.hi &= n > 8 ? masks[n - 8] : 0;
-        return k;
-    }
 
     static inline uint32_t hftok_rank_hash(ht_key k) {
         uint64_t h = (k.lo ^ UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xD6E8FEB86659FD93);
@@ -121,7 +109,6 @@ cdef extern from *:
     uint32_t rank_hash_key "hftok_rank_hash_key"(ht_key k) noexcept nogil
     uint32_t rank_hash_long "hftok_rank_hash_long"(const uint8_t *key) noexcept nogil
     ht_key rank_key "hftok_rank_key"(const uint8_t *p, int64_t n) noexcept nogil
-    ht_key rank_key_open "hftok_rank_key_open"(const uint8_t *p, int64_t n) noexcept nogil
 
 
 cdef int rank_check(int error) except -1:
@@ -599,7 +586,7 @@ cdef class RankEncoder:
                     bucket = slice + starts[i + k]
                     buckets[k] = NULL
                     if n <= 16 and bucket[0] != 0 and bucket[n - 1] != 0:
-                        keys[k] = rank_key_open(bucket, n)
+                        keys[k] = ht_make_key(bucket, <uint32_t>n)
                         hash = rank_hash(keys[k])
                         buckets[k] = w.cache.table + <size_t>(hash & w.cache.mask) * 64
                         prefetch(buckets[k])

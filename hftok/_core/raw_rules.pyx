@@ -19,12 +19,12 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
-from hftok._core.models.merges cimport pair_rank
+from hftok._core.models.merges cimport NO_SYMBOL, fill_pair_ranks
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join
 from hftok._core.seeds cimport all_proved
 from hftok._core.unicode cimport uc_stable
 from hftok._core.worker cimport (
-    HT_FIRST, HT_SECOND, NO_SYMBOL, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
+    HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
 )
 
 from hftok._core.char_tables import flatten
@@ -199,16 +199,13 @@ cdef class RawScanner:
         self.char_pairs = <uint32_t *>malloc(65536 * 4)
         if self.char_pairs == NULL:
             raise MemoryError("no memory for the scanner's tables")
-        memset(self.char_pairs, 0xFF, 65536 * 4)
         for i in range(256):
             text = MARK if i == 32 else chr(i)
             found = model.map.get(text) if i < 128 else None
             self.char_ids[i] = NO_SYMBOL if found is None else found
+        fill_pair_ranks(&model.merge_table.table, self.char_ids, self.char_pairs)
         for i in range(128 * 128):
             left, right = i >> 7, i & 127
-            if self.char_ids[left] != NO_SYMBOL and self.char_ids[right] != NO_SYMBOL:
-                self.char_pairs[left << 8 | right] = pair_rank(
-                    &model.merge_table.table, self.char_ids[left], self.char_ids[right])
             if may_join(
                     &model.char_cuts.table, 0x2581 if left == 32 else left, 0x81 if left == 32 else left,
                     0x2581 if right == 32 else right, 0xE2 if right == 32 else right):

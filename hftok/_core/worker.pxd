@@ -154,7 +154,6 @@ ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
 
 cdef enum:
     HOLES = 256              # words that a flush may pass over at a time
-    NO_SYMBOL = 0xFFFFFFFF
     HOLE_IDS = 16            # tokens of such a word at most: it has so many bytes at most
 
 cdef struct Hole:

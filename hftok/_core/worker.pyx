@@ -7,7 +7,7 @@ atomically.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memmove, memset
+from libc.string cimport memset
 
 from hftok._core.array_memory cimport kept_free, kept_realloc
 from hftok._core.chunk_cache cimport cache_free, cache_init

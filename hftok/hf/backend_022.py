@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from hftok.added_tokens import AddedToken
-from hftok.added_vocabulary import AddedVocabulary, Normalize, Pattern
+from hftok.added_vocabulary import AddedVocabulary, Normalize, Pattern, free_ids
 from hftok.serialization import TruncationParams, load
 from hftok.tokenizer import Tokenizer
 
@@ -53,8 +53,7 @@ class AddedVocabulary022(AddedVocabulary):
                 specials.append(token)
                 special.add(token.content)
         existing = {token._key() for token in by_id.values()}
-        top = max(by_id, default=-1)
-        next_id = top + 1 if by_id and (top >= size or size == 0) else size
+        free = free_ids(by_id, size)
         added = 0
         for token in tokens:
             content = token.content
@@ -64,10 +63,7 @@ class AddedVocabulary022(AddedVocabulary):
             if known is None:
                 known = model_vocab.get(content)
             if known is None:
-                if next_id > 0xFFFFFFFF:
-                    raise OverflowError("no ids are left for added tokens")
-                known = next_id
-                next_id += 1
+                known = next(free)
             ids[content] = known
             by_id[known] = token
             if content not in special:

@@ -2,9 +2,9 @@
 
 Many classes (Qwen2Tokenizer, T5Tokenizer, ...) make their backend from the vocabulary in a tokenizer.json and from
 components. The functions that do so are run as they are, but find our components under the names of the reference's, so
-that the reference's backend need not be built, written and read again, which takes several times as long. Large files
-are read by way of the load cache. Where that
-raises anything, the caller runs the function itself: what it makes or raises is then what transformers makes or raises.
+that the reference's backend need not be built, written and read again, which takes several times as long; and large
+files are read by way of the load cache. Where that raises anything, the caller runs the function itself: what it makes
+or raises is then what transformers makes or raises.
 """
 
 from __future__ import annotations

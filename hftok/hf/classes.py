@@ -125,9 +125,9 @@ def _constructor(base: Any) -> Callable[..., None]:
             base.__init__(self, *args, **_for_transformers(kwargs))
             not_accelerated(self, error)
             return
+        built = own is None and _built_on_ours(base, self, args, given)
+        forget_handed_out()
         if own is None:
-            built = _built_on_ours(base, self, args, given)
-            forget_handed_out()
             if not built:
                 base.__init__(self, *args, **_for_transformers(given))
         elif source is not None or base.__init__ is TokenizersBackend.__init__:
@@ -136,7 +136,6 @@ def _constructor(base: Any) -> Callable[..., None]:
         elif not _built_on_file(base, self, args, {**given, "tokenizer_object": own}):
             own = None
             base.__init__(self, *args, **_for_transformers(given))
-        forget_handed_out()
         try:
             _finish(self)
         except UnsupportedTokenizerError as error:

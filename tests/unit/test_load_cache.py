@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from hftok import AddedToken, Tokenizer, decoders, load_cache, models, normalizers, pre_tokenizers, processors
+from hftok import AddedToken, Regex, Tokenizer, decoders, load_cache, models, normalizers, pre_tokenizers, processors
 from hftok._core.stored import ContentHash
 from hftok.stored_fields import StoredFields
 
@@ -32,22 +32,20 @@ TEXTS = [
 ]
 
 
+def joined(vocab: dict[str, int], *lines: str) -> list[tuple[str, str]]:
+    """Merges, whose tokens the vocabulary gets."""
+    merges = []
+    for line in lines:
+        left, right = line.split(" ")
+        vocab[left + right] = len(vocab)
+        merges.append((left, right))
+    return merges
+
+
 def byte_level() -> Tokenizer:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocab = {c: i for i, c in enumerate(alphabet)}
-    merges = []
-    for left, right in (
-        ("l", "o"),
-        ("lo", "w"),
-        ("e", "r"),
-        ("e", "s"),
-        ("es", "t"),
-        ("Ġ", "low"),
-        ("w", "i"),
-        ("a", "b"),
-    ):
-        vocab[left + right] = len(vocab)
-        merges.append((left, right))
+    merges = joined(vocab, "l o", "lo w", "e r", "e s", "es t", "Ġ low", "w i", "a b")
     tok = Tokenizer(models.BPE(vocab, merges))
     tok.normalizer = normalizers.NFC()
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -62,7 +60,7 @@ def split_by_pattern() -> Tokenizer:
     tok = byte_level()
     tok.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(__import__("hftok").Regex(r"\p{L}+|\s+|[^\s\p{L}]+?(?!x)"), "isolated"),
+            pre_tokenizers.Split(Regex(r"\p{L}+|\s+|[^\s\p{L}]+?(?!x)"), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -81,19 +79,7 @@ def unsplit() -> Tokenizer:
         vocab[f"<0x{b:02X}>"] = len(vocab)
     for c in "▁abcdefghilnorstwäöü東京.,!<>":
         vocab[c] = len(vocab)
-    merges = []
-    for left, right in (
-        ("▁", "a"),
-        ("a", "b"),
-        ("l", "o"),
-        ("lo", "w"),
-        ("東", "京"),
-        ("e", "s"),
-        ("▁", "low"),
-        ("es", "t"),
-    ):
-        vocab[left + right] = len(vocab)
-        merges.append((left, right))
+    merges = joined(vocab, "▁ a", "a b", "l o", "lo w", "東 京", "e s", "▁ low", "es t")
     tok = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     tok.normalizer = normalizers.Replace(" ", "▁")
     tok.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])

@@ -64,7 +64,7 @@ cdef class BPEModel(Model):
     cdef const uint8_t *suffix_data
     cdef int64_t unk_id                      # -1: not in the vocabulary
     cdef int64_t byte_fallback_ids[256]      # "<0x00>" ...; -1: not in the vocabulary
-    cdef uint32_t byte_ids[256]              # raw byte -> id of its ByteLevel character
+    cdef uint32_t byte_ids[256]              # raw byte -> id of its ByteLevel character, or NO_SYMBOL
     cdef uint32_t *byte_pairs                # rank of the pair (byte << 8 | byte); borrowed from the block, if there is one
     cdef bint borrowed
     cdef SafeCuts char_cuts                  # None where the proof does not hold

@@ -17,8 +17,8 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 
 from hftok._core.models.merges cimport (
-    MergeScratch, MergeTable, NO_KEY, NO_RANK, SMALL, merge_scratch_free, merge_small, merge_symbols, merge_with_dropout,
-    pair_rank,
+    MergeScratch, MergeTable, NO_RANK, NO_SYMBOL, SMALL, fill_pair_ranks, merge_scratch_free, merge_small, merge_symbols,
+    merge_with_dropout, place_key,
 )
 from hftok._core.models.model cimport (
     MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, Model, ModelToken, TokenVec, VALUE_TEXT, VALUE_VOCAB,
@@ -396,16 +396,16 @@ cdef class BPEModel(Model):
         return 0
 
     cdef int find_byte_level(self) except -1:
-        cdef int b, c
-        cdef uint32_t id
+        cdef int b
         if self.prefix_size or self.suffix_size:
             return 0
         for b in range(256):
             found = self.map.get(chr(BYTE_CHAR[b]))
             self.lacks[b] = found is None
+            self.byte_ids[b] = NO_SYMBOL if found is None else found
             if found is not None:
-                self.byte_ids[b] = found
-            elif b not in (0xC0, 0xC1) and b < 0xF5:
+                continue
+            if b not in (0xC0, 0xC1) and b < 0xF5:
                 # Control characters, planes that hold next to nothing: such text is left to `symbols`. (A vocabulary of
                 # characters, with tokens for bytes beside them, may hold many of these characters too, and is none of this.)
                 if self.n_lacking == MOST_LACKING or self.byte_fallback:
@@ -422,12 +422,7 @@ cdef class BPEModel(Model):
         self.byte_pairs = <uint32_t *>malloc(65536 * sizeof(uint32_t))
         if self.byte_pairs == NULL:
             raise MemoryError("out of memory while reading the vocabulary")
-        for b in range(256):
-            for c in range(256):
-                if self.lacks[b] or self.lacks[c]:
-                    self.byte_pairs[(b << 8) | c] = NO_RANK
-                    continue
-                self.byte_pairs[(b << 8) | c] = pair_rank(&self.merge_table.table, self.byte_ids[b], self.byte_ids[c])
+        fill_pair_ranks(&self.merge_table.table, self.byte_ids, self.byte_pairs)
         self.byte_level = True
         return 0
 
@@ -756,7 +751,6 @@ cdef class BPEModel(Model):
                               BPEScratch *s) noexcept nogil:
         cdef int32_t key[SMALL]
         cdef int64_t i, size = end - begin
-        cdef uint32_t rank
         begin_bytes(ids, starts, raw, begin, end, self.byte_ids)
         if size == 1:
             return 1
@@ -764,8 +758,7 @@ cdef class BPEModel(Model):
             return merge_symbols(&self.merge_table.table, ids, starts, size, &s.merge)
         raw += begin
         for i in range(size - 1):
-            rank = self.byte_pairs[(<int>raw[i] << 8) | raw[i + 1]]
-            key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY
+            key[i] = place_key(self.byte_pairs[(<int>raw[i] << 8) | raw[i + 1]], <uint32_t>i)
         return merge_small(&self.merge_table.table, ids, starts, key, <int>size)
 
     def tokenize_bytes(self, bytes raw not None):

@@ -13,6 +13,7 @@ cdef enum:
     SMALL = 64                   # rows of up to this many symbols are merged by scanning
     SMALL_RANK_LIMIT = 1 << 25   # ... where rank and position fit one positive int32
     NO_KEY = 0x7FFFFFFF
+    NO_SYMBOL = 0xFFFFFFFF       # in place of an id: there is no such symbol
 
 cdef extern from *:
     """
@@ -82,29 +83,45 @@ cdef inline void prefetch_pair(const PairTable *t, uint32_t left, uint32_t right
         prefetch(&t.packed[pair_hash(t, (<uint64_t>left << ID_BITS) | right) & t.mask])
 
 
+cdef inline bint may_merge(const PairTable *t, uint64_t hash) noexcept nogil:
+    """Whether a packed pair with that hash passes the filter; if not, it has no rank."""
+    cdef uint64_t s = filter_bit(t, hash)
+    return t.filter[s >> 6] >> (s & 63) & 1
+
+
+cdef inline uint32_t slot_rank(const PairTable *t, uint64_t pair, uint64_t hash) noexcept nogil:
+    """Rank of a packed pair, or NO_RANK, by the table alone."""
+    cdef uint64_t k = hash & t.mask, s
+    while True:
+        s = t.packed[k]
+        if s >> RANK_BITS == pair:
+            return <uint32_t>(s & ((1u << RANK_BITS) - 1))
+        if s == <uint64_t>-1:
+            return NO_RANK
+        k = (k + 1) & t.mask
+
+
+cdef inline int32_t place_key(uint32_t rank, uint32_t place) noexcept nogil:
+    """What rows of up to SMALL symbols are scanned for: the lowest rank, then the leftmost place; NO_KEY for NO_RANK."""
+    return <int32_t>((rank << 6) | place) if rank != NO_RANK else NO_KEY
+
+
 cdef inline uint32_t pair_rank(const PairTable *t, uint32_t left, uint32_t right) noexcept nogil:
     """Rank of the merge of two symbols, or NO_RANK."""
-    cdef uint64_t pair, k, s
+    cdef uint64_t pair, k
     if t.packed != NULL:
         pair = (<uint64_t>left << ID_BITS) | right
         k = pair_hash(t, pair)
-        s = filter_bit(t, k)
-        if not t.filter[s >> 6] >> (s & 63) & 1:
-            return NO_RANK
-        k &= t.mask
-        while True:
-            s = t.packed[k]
-            if s >> RANK_BITS == pair:
-                return <uint32_t>(s & ((1u << RANK_BITS) - 1))
-            if s == <uint64_t>-1:
-                return NO_RANK
-            k = (k + 1) & t.mask
+        return slot_rank(t, pair, k) if may_merge(t, k) else NO_RANK
     pair = (<uint64_t>left << 32) | right
     k = pair_hash(t, pair) & t.mask
     while True:
         if t.wide[k].rank == NO_RANK or t.wide[k].pair == pair:
             return t.wide[k].rank
         k = (k + 1) & t.mask
+
+# The ranks of all pairs of 256 symbols, ranks[i << 8 | j] for ids[i] and ids[j]; NO_RANK where one of them is NO_SYMBOL.
+cdef void fill_pair_ranks(const PairTable *t, const uint32_t *ids, uint32_t *ranks) noexcept nogil
 
 # Room for so many pairs, empty; packed where ids and ranks fit their bits.
 cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1

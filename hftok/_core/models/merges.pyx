@@ -57,7 +57,7 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
     cdef uint64_t above, below
     cdef int32_t m
     cdef int i, j, k, padded = (n + 3) & ~3
-    cdef uint32_t rank, id
+    cdef uint32_t id
     for i in range(n - 1, padded):
         key[i] = NO_KEY
     while True:
@@ -78,13 +78,10 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
             # Both sides' places are on their way before either is looked at.
             prefetch_pair(t, ids[highest_bit(below)], id)
         if above:
-            rank = pair_rank(t, id, ids[lowest_bit(above)])
-            if rank != NO_RANK:
-                key[i] = <int32_t>((rank << 6) | <uint32_t>i)
+            key[i] = place_key(pair_rank(t, id, ids[lowest_bit(above)]), i)
         if below:
             k = highest_bit(below)
-            rank = pair_rank(t, ids[k], id)
-            key[k] = <int32_t>((rank << 6) | <uint32_t>k) if rank != NO_RANK else NO_KEY
+            key[k] = place_key(pair_rank(t, ids[k], id), k)
     k = 0
     while alive:
         i = lowest_bit(alive)
@@ -362,7 +359,6 @@ cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, i
     cdef int32_t key[SMALL]
     cdef int64_t i, size
     cdef int shift
-    cdef uint32_t rank
     cdef uint32_t left, right
     if n < 2:
         return n
@@ -370,8 +366,7 @@ cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, i
         left = ids[0]
         for i in range(n - 1):
             right = ids[i + 1]
-            rank = pair_rank(t, left, right)
-            key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY
+            key[i] = place_key(pair_rank(t, left, right), <uint32_t>i)
             left = right
         return merge_small(t, ids, starts, key, <int>n)
     if n <= MIDDLE and t.scannable:
@@ -440,6 +435,13 @@ cdef inline int64_t find_near(const VocabTable *t, const uint8_t *p, int64_t n, 
     if i >= 0:
         near[0] = i
     return i
+
+
+cdef void fill_pair_ranks(const PairTable *t, const uint32_t *ids, uint32_t *ranks) noexcept nogil:
+    cdef int i, j
+    for i in range(256):
+        for j in range(256):
+            ranks[i << 8 | j] = NO_RANK if ids[i] == NO_SYMBOL or ids[j] == NO_SYMBOL else pair_rank(t, ids[i], ids[j])
 
 
 cdef int pair_table_reserve(PairTable *t, int64_t pairs, bint packed) except -1:

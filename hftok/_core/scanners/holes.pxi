@@ -17,7 +17,7 @@ from hftok._core.chunk_cache cimport (
     cache_spill,
 )
 from hftok._core.models.merges cimport (
-    ID_BITS, NO_KEY, NO_RANK, RANK_BITS, PairTable, filter_bit, highest_bit, lowest_bit, min_key, pair_hash, prefetch,
+    ID_BITS, NO_KEY, PairTable, highest_bit, lowest_bit, may_merge, min_key, pair_hash, place_key, prefetch, slot_rank,
 )
 from hftok._core.seeds cimport NO_SEED, seeds_find
 from hftok._core.worker cimport BATCH, HOLE_IDS, HOLES, SCAN_OK, Hole, WordMerges, Worker, worker_id_room
@@ -29,9 +29,9 @@ cdef enum:
 cdef struct Lane:
     uint32_t ids[HOLE_IDS]
     int32_t key[HOLE_IDS]    # rank << 6 | place, or NO_KEY
-    uint64_t right_pair      # pairs that are asked for, with the place of their left part, or -1
+    uint64_t right_pair      # pairs whose slots are asked for, ...
     uint64_t left_pair
-    int right
+    int right                # ... and the places of their left parts; -1: none is asked for
     int left
     int32_t chosen           # key of the merge that is next, when its id is asked for; else NO_KEY
     int padded
@@ -41,20 +41,13 @@ cdef struct Lane:
 
 cdef inline int32_t slot_key(const PairTable *t, uint64_t pair, int place) noexcept nogil:
     """The key of a pair that has passed the filter."""
-    cdef uint64_t k = pair_hash(t, pair) & t.mask, s
-    while True:
-        s = t.packed[k]
-        if s >> RANK_BITS == pair:
-            return <int32_t>(((<uint32_t>s & ((1u << RANK_BITS) - 1)) << 6) | <uint32_t>place)
-        if s == <uint64_t>-1:
-            return NO_KEY
-        k = (k + 1) & t.mask
+    return place_key(slot_rank(t, pair, pair_hash(t, pair)), <uint32_t>place)
 
 
 cdef inline bint ask(const PairTable *t, uint64_t pair) noexcept nogil:
     """Whether the pair may merge; then its slot is on its way."""
-    cdef uint64_t h = pair_hash(t, pair), s = filter_bit(t, h)
-    if not t.filter[s >> 6] >> (s & 63) & 1:
+    cdef uint64_t h = pair_hash(t, pair)
+    if not may_merge(t, h):
         return False
     prefetch(&t.packed[h & t.mask])
     return True
@@ -63,7 +56,6 @@ cdef inline bint ask(const PairTable *t, uint64_t pair) noexcept nogil:
 cdef inline void begin_lane(Lane *lane, const WordMerges *m, Hole *hole) noexcept nogil:
     cdef const uint8_t *text = <const uint8_t *>&hole.key
     cdef int i, n = <int>hole.size
-    cdef uint32_t rank
     lane.hole = hole
     lane.alive = (<uint64_t>1 << n) - 1
     lane.padded = (n + 3) & ~3
@@ -72,8 +64,7 @@ cdef inline void begin_lane(Lane *lane, const WordMerges *m, Hole *hole) noexcep
     lane.ids[0] = m.byte_ids[text[0]]
     for i in range(n - 1):
         lane.ids[i + 1] = m.byte_ids[text[i + 1]]
-        rank = m.byte_pairs[<uint32_t>text[i] << 8 | text[i + 1]]
-        lane.key[i] = <int32_t>((rank << 6) | <uint32_t>i) if rank != NO_RANK else NO_KEY
+        lane.key[i] = place_key(m.byte_pairs[<uint32_t>text[i] << 8 | text[i + 1]], <uint32_t>i)
     for i in range(n - 1, lane.padded):
         lane.key[i] = NO_KEY
 

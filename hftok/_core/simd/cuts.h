@@ -42,7 +42,7 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
     cut = (__mmask16)(_mm512_testn_epi32_mask(_mm512_or_si512(joined, gated), _mm512_set1_epi32(1)) & ((1u << c) - 1));
     _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
         _mm512_set1_epi32((int)base), _mm512_set_epi32(45, 42, 39, 36, 33, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0))));
-    return __builtin_popcount(cut);
+    return ht_popcount64(cut);
 }
 
 /* How many characters of p[0:n] are ASCII, one after the other; 16 at most. 16 bytes are readable. */
@@ -64,7 +64,7 @@ HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint3
     if (cut)
         _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
             _mm512_set1_epi32((int)base), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))));
-    return __builtin_popcount(cut);
+    return ht_popcount64(cut);
 }
 #else
 HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }

@@ -1,5 +1,6 @@
 /* One pointer, set once, read by many threads: a page made on demand is published with release order and read with
- * acquire order. Of two threads that make the same page, the first to publish wins. */
+ * acquire order. Of two threads that make the same page, the first to publish wins. Or a flag: what was written before it was set
+ * is seen by whoever sees it set. */
 #ifndef HFTOK_PUBLISH_H
 #define HFTOK_PUBLISH_H
 #include <stddef.h>
@@ -10,6 +11,8 @@ static __forceinline void *ht_publish(void *volatile *slot, void *p) {
     void *old = _InterlockedCompareExchangePointer(slot, p, NULL);
     return old ? old : p;
 }
+static __forceinline int ht_is_ready(const int *ready) { return (int)_InterlockedOr((volatile long *)ready, 0); }
+static __forceinline void ht_set_ready(int *ready) { _InterlockedExchange((volatile long *)ready, 1); }
 #else
 static inline void *ht_acquire(void **slot) { return __atomic_load_n(slot, __ATOMIC_ACQUIRE); }
 /* Returns what the slot holds afterwards: p, or what another thread put there first. */
@@ -17,5 +20,7 @@ static inline void *ht_publish(void **slot, void *p) {
     void *old = NULL;
     return __atomic_compare_exchange_n(slot, &old, p, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? p : old;
 }
+static inline int ht_is_ready(const int *ready) { return __atomic_load_n(ready, __ATOMIC_ACQUIRE); }
+static inline void ht_set_ready(int *ready) { __atomic_store_n(ready, 1, __ATOMIC_RELEASE); }
 #endif
 #endif

@@ -34,7 +34,7 @@ HT_INLINE int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
         const __m512i a = _mm512_maskz_compress_epi8(leads, v);
         const __m512i b = _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 1)));
         const __m512i c = _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 2)));
-        const uint64_t live = ht_low_bits(__builtin_popcountll(leads));
+        const uint64_t live = ht_low_bits(ht_popcount64(leads));
         if (!ht_stable_16(_mm512_castsi512_si128(a), _mm512_castsi512_si128(b), _mm512_castsi512_si128(c), (uint32_t)live & 0xFFFF, bits))
             return -1;
         if (live >> 16 && !ht_stable_16(_mm512_extracti32x4_epi32(a, 1), _mm512_extracti32x4_epi32(b, 1),

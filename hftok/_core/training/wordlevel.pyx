@@ -9,11 +9,11 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from hftok._core.training.bpe import checked_size
 from hftok._core.training.progress cimport Progress, Watch, stopped
-from hftok._core.training.words cimport WordCounts
+from hftok._core.training.words cimport Keyed, KeyedText, WordCounts, bytes_before, keyed_word
 
 
 COMMON = 1 << 12                # counts below are found by counting
@@ -21,29 +21,17 @@ COMMON = 1 << 12                # counts below are found by counting
 
 cdef struct Entry:
     uint64_t count
-    uint64_t key                # the first eight bytes, the first one highest
-    int64_t word
-
-cdef struct EntryText:
-    const uint8_t *text
-    const int64_t *offset
+    Keyed word
 
 ctypedef Entry Sorted
-ctypedef EntryText SortContext
+ctypedef KeyedText SortContext
 
 
-cdef inline bint comes_before(const Entry *a, const Entry *b, const EntryText *words) noexcept nogil:
+cdef inline bint comes_before(const Entry *a, const Entry *b, const KeyedText *words) noexcept nogil:
     """More frequent words first, equally frequent ones by their bytes."""
-    cdef int64_t n, m
-    cdef int order
     if a.count != b.count:
         return a.count > b.count
-    if a.key != b.key:
-        return a.key < b.key
-    n = words.offset[a.word + 1] - words.offset[a.word]
-    m = words.offset[b.word + 1] - words.offset[b.word]
-    order = memcmp(words.text + words.offset[a.word], words.text + words.offset[b.word], <size_t>min(n, m))
-    return order < 0 or (order == 0 and n < m)
+    return bytes_before(&a.word, &b.word, words)
 
 
 include "merge_sort.pxi"
@@ -63,7 +51,7 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     {'[UNK]': 0, 'the': 1, 'a': 2}
     """
     cdef WordCounts counts = words if isinstance(words, WordCounts) else WordCounts(words)
-    cdef int64_t i, j, at, length
+    cdef int64_t i
     cdef Progress clock
     size = checked_size("vocab_size", vocab_size)
     least = checked_size("min_frequency", min_frequency)
@@ -96,7 +84,7 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     cdef const int64_t[::1] words_chosen = chosen
     cdef int64_t n = len(chosen)
     cdef Entry *entry = <Entry *>malloc(<size_t>(n + 1) * sizeof(Entry))
-    cdef EntryText text
+    cdef KeyedText text
     cdef bytes word
     cdef int failed
     if entry == NULL:
@@ -107,18 +95,13 @@ def train_wordlevel(words, *, vocab_size=30000, min_frequency=0, special_tokens=
     try:
         with nogil:
             for i in range(n):
-                at = counts.offset[words_chosen[i]]
-                length = counts.offset[words_chosen[i] + 1] - at
                 entry[i].count = counts.count[words_chosen[i]]
-                entry[i].word = words_chosen[i]
-                entry[i].key = 0
-                for j in range(8):
-                    entry[i].key = entry[i].key << 8 | (counts.text[at + j] if j < length else 0)
+                entry[i].word = keyed_word(&text, words_chosen[i])
             failed = merge_sort(entry, n, &text, &clock.watch)
         if failed:
             clock.fail("out of memory while sorting words")
         for i in range(min(n, room)):
-            word = (<char *>counts.text)[counts.offset[entry[i].word]:counts.offset[entry[i].word + 1]]
+            word = (<char *>counts.text)[counts.offset[entry[i].word.word]:counts.offset[entry[i].word.word + 1]]
             try:
                 vocab[word.decode("utf-8")] = place
             except UnicodeDecodeError:

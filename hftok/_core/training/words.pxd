@@ -1,7 +1,40 @@
 # Distinct words with counts: see words.pyx.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
 
 from hftok._core.training.progress cimport Watch
+
+cdef struct Keyed:
+    # A word as it is sorted by its bytes.
+    uint64_t key                    # the first eight, the first one highest
+    int64_t word
+
+cdef struct KeyedText:
+    const uint8_t *text
+    const int64_t *offset
+
+
+cdef inline Keyed keyed_word(const KeyedText *words, int64_t word) noexcept nogil:
+    cdef Keyed k
+    cdef int64_t at = words.offset[word], n = words.offset[word + 1] - at, j
+    k.key = 0
+    k.word = word
+    for j in range(8):
+        k.key = k.key << 8 | (words.text[at + j] if j < n else 0)
+    return k
+
+
+cdef inline bint bytes_before(const Keyed *a, const Keyed *b, const KeyedText *words) noexcept nogil:
+    """Whether a word stands before another by its bytes."""
+    cdef int64_t n, m
+    cdef int order
+    if a.key != b.key:
+        return a.key < b.key
+    n = words.offset[a.word + 1] - words.offset[a.word]
+    m = words.offset[b.word + 1] - words.offset[b.word]
+    order = memcmp(words.text + words.offset[a.word], words.text + words.offset[b.word], <size_t>min(n, m))
+    return order < 0 or (order == 0 and n < m)
+
 
 cdef class WordCounts:
     cdef uint8_t *text              # the words one after another, in the order of their first sight

@@ -359,31 +359,12 @@ def check(int error):
         raise OverflowError("a word's count passes 2**64 - 1; scale the counts down")
 
 
-cdef struct Keyed:
-    uint64_t key                # the first eight bytes, the first one highest
-    int64_t word
-
-cdef struct KeyedText:
-    const uint8_t *text
-    const int64_t *offset
-
 ctypedef Keyed Sorted
 ctypedef KeyedText SortContext
 
 
 cdef inline bint comes_before(const Keyed *a, const Keyed *b, const KeyedText *words) noexcept nogil:
-    cdef const uint8_t *p
-    cdef const uint8_t *q
-    cdef int64_t n, m
-    cdef int order
-    if a.key != b.key:
-        return a.key < b.key
-    p = words.text + words.offset[a.word]
-    q = words.text + words.offset[b.word]
-    n = words.offset[a.word + 1] - words.offset[a.word]
-    m = words.offset[b.word + 1] - words.offset[b.word]
-    order = memcmp(p, q, <size_t>min(n, m))
-    return order < 0 or (order == 0 and n < m)
+    return bytes_before(a, b, words)
 
 
 include "merge_sort.pxi"
@@ -393,20 +374,14 @@ cdef int byte_order(WordCounts words, int64_t *order, Watch *watch) noexcept nog
     cdef int64_t n = words.size
     cdef Keyed *keyed = <Keyed *>malloc(<size_t>(n + 1) * sizeof(Keyed))
     cdef KeyedText text
-    cdef int64_t i, j, size
-    cdef uint64_t key
+    cdef int64_t i
     cdef int failed
     if keyed == NULL:
         return -1
-    for i in range(n):
-        key = 0
-        size = words.offset[i + 1] - words.offset[i]
-        for j in range(8):
-            key = key << 8 | (words.text[words.offset[i] + j] if j < size else 0)
-        keyed[i].key = key
-        keyed[i].word = i
     text.text = words.text
     text.offset = words.offset
+    for i in range(n):
+        keyed[i] = keyed_word(&text, i)
     failed = merge_sort(keyed, n, &text, watch)
     for i in range(n):
         order[i] = keyed[i].word
