@@ -9,7 +9,7 @@ from typing import Any
 from hftok.foreign import is_foreign
 from hftok.hf.backend_022 import Tokenizer022
 from hftok.hf.library import EVERY_WINDOW, BackendTokenizer
-from hftok.serialization import load_file
+from hftok.load_cache import load_file
 from hftok.tokenizer import Tokenizer
 
 __all__ = [
