@@ -19,7 +19,7 @@ matter. An extending character of two bytes is an escape, a longer one where a s
 offsets: what the map removes is booked on the character written before it, and where that was the last of several that one
 character became, it takes the removed one's place (`replace` there).
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
@@ -40,6 +40,10 @@ from hftok._core.worker cimport (
 
 cdef extern from "publish.h" nogil:
     void *ht_publish(void **slot, void *p)
+    void ht_put_cell(uint64_t *cell, uint64_t value)
+
+cdef extern from "mixed.h" nogil:
+    uint64_t HT_CELL_FILLED
 
 cdef enum:
     CLASS_REMOVED = -1
@@ -157,6 +161,7 @@ cdef class CharClassifier:
             self._assign(self.classify(cp))
         for character in "\u00e9\u00b2\u0663\u20ac\u201c":
             self._assign(self.classify(ord(character)))
+        self.t.cells = <uint64_t *>calloc(65536, 8)          # its memory is there where it is filled in
         if self.make_page(0) == NULL:
             raise MemoryError("no memory for the character table")
         self._make_ascii(second_bytes)
@@ -165,6 +170,7 @@ cdef class CharClassifier:
         cdef int i
         for i in range(PAGES):
             free(self.t.pages[i])
+        free(self.t.cells)
 
     cdef void _assign(self, int label) noexcept nogil:
         """Give a label the next free run class, if it has none."""
@@ -363,6 +369,7 @@ cdef class CharClassifier:
         cdef CharEntry *kept
         cdef ExactState x
         cdef uint32_t i, cp
+        cdef uint64_t cell
         cdef int error = 0
         if entries == NULL:
             return NULL
@@ -382,6 +389,11 @@ cdef class CharClassifier:
         kept = <CharEntry *>ht_publish(&self.t.pages[page], entries)
         if kept != entries:
             free(entries)
+        elif page < 256 and self.t.cells != NULL:
+            for i in range(256):
+                if page * 256 + i < 0xFFFF:
+                    memcpy(&cell, &entries[i], 8)
+                    ht_put_cell(&self.t.cells[page * 256 + i], cell | HT_CELL_FILLED)
         return kept
 
     cdef _make_ascii(self, bytes second_bytes):

@@ -1,7 +1,8 @@
 """A worker's cache of chunks (bytes of a pre-token -> its ids), and the rules that keep it within its budget.
 
 Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and two values each; the scan kernels look at the
-home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of 17 to 48 bytes live in lines of 64 bytes.
+home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of
+17 to 48 bytes live in lines of 64 bytes: the home line, where the kernels look, or one of the seven beside it.
 Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
 made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
@@ -33,6 +34,7 @@ cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
     RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
     FIRST_LONG = 64              # 4 KiB
+    LONG_TRIES = 8               # lines that a long key may be in: its home line and those beside it
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
 
@@ -164,12 +166,21 @@ cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t
 
 
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
-    cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
-    if memcmp(line, key48, LONG_KEY) == 0:
-        return <Value *>(line + LONG_KEY)
-    line = c.long_table + <size_t>((hash ^ 1) & c.long_mask) * 64
-    if memcmp(line, key48, LONG_KEY) == 0:
-        return <Value *>(line + LONG_KEY)
+    """The value of a long key, or NULL. One that is not in its home line changes places with the key that is."""
+    cdef uint8_t *home = c.long_table + <size_t>(hash & c.long_mask) * 64
+    cdef uint8_t *line = home
+    cdef uint8_t held[64]
+    cdef int k
+    for k in range(LONG_TRIES):
+        line = c.long_table + <size_t>((hash ^ <uint32_t>k) & c.long_mask) * 64
+        if memcmp(line, key48, LONG_KEY) == 0:
+            if k:
+                memcpy(held, home, 64)
+                memcpy(home, line, 64)
+                memcpy(line, held, 64)
+            return <Value *>(home + LONG_KEY)
+        if _empty(line):
+            break
     return NULL
 
 
@@ -341,14 +352,15 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
 
 
 cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
-    cdef uint8_t *line = table + <size_t>(hash & mask) * 64
+    """Put a key into the first free one of its lines. Lines are never emptied, so what comes behind a free one is not searched."""
+    cdef uint8_t *line
     cdef int k
-    for k in range(2):
+    for k in range(LONG_TRIES):
+        line = table + <size_t>((hash ^ <uint32_t>k) & mask) * 64
         if _empty(line):
             memcpy(line, key48, LONG_KEY)
             memcpy(line + LONG_KEY, value, 16)
             return True
-        line = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 

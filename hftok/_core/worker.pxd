@@ -78,6 +78,7 @@ ctypedef CharEntry *(*page_fn)(CharTables *tables, uint32_t page) noexcept nogil
 cdef struct CharTables:
     ht_ascii ascii
     void *pages[PAGES]       # CharEntry[256] each, made when first asked for
+    uint64_t *cells          # the same for code points below U+FFFF, side by side (mixed.h); NULL: no memory for it
     uint8_t first[256]       # bytes that begin a raw added token
     int32_t high_first       # one of them is not ASCII
     int32_t spaced           # SPACED_*

@@ -14,7 +14,7 @@
 #
 # The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` (lookup.pxi) looks them up.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.worker cimport (
@@ -28,9 +28,27 @@ include "lookup.pxi"
 cdef extern from "publish.h" nogil:
     void *ht_acquire(void **slot)
 
+cdef extern from "mixed.h" nogil:
+    ctypedef struct ht_mixed:
+        int bytes
+        int chars
+        int used
+        int n
+        uint8_t at[64]
+        uint8_t cls[64]
+        uint32_t word[64]
+    enum:
+        HT_RUN0, HT_RUN1, HT_ISOLATE, HT_MIXED_KNOWN, HT_MIXED_UNFINISHED
+    void ht_read_mixed(const uint8_t *p, int n, const uint64_t *cells, uint8_t *out, ht_mixed *m)
+    void ht_read_mixed_numbered(const uint8_t *p, int n, const uint64_t *cells, uint8_t *out, uint32_t *index, uint32_t character, ht_mixed *m)
+    uint64_t ht_with_class(const uint8_t *cls, int bit)
+    int ht_places(uint64_t mask, const uint8_t *at, uint32_t base, uint32_t *dst)
+    int ht_popcount64(uint64_t x)
+
 cdef enum:
     FLUSH_TEXT = 16384       # bytes of chunk text that may pile up inside a document
     STEP = 256               # room for text and chunks that is made before a block or a stretch of characters
+    MIXED = 6                # bytes of longer characters from which on the rest of a block is read at once
 
 
 cdef struct Cursor:
@@ -111,6 +129,52 @@ cdef bint is_escape(CharTables *t, const CharEntry *entry, const uint8_t *text, 
     return False
 
 
+cdef inline int mixed_block(Worker *w, const uint8_t *text, int n, int64_t size, Cursor *c, bint full) noexcept nogil:
+    """Read the n bytes at text, of `size` that are left, or less (mixed.h); how many."""
+    cdef ht_mixed m
+    cdef uint8_t tail[72]
+    cdef uint64_t live, r0, r1, iso, known, p0, p1, pi, differs, begins
+    cdef int64_t first = c.n_starts
+    cdef int k
+    cdef uint8_t closing
+    if size < n + 4:
+        memcpy(tail, text, <size_t>n)
+        memset(tail + n, 0, 4)
+        text = tail
+    if full:
+        ht_read_mixed_numbered(text, n, w.tables.cells, w.text + c.used, w.index + c.used, c.character, &m)
+    else:
+        ht_read_mixed(text, n, w.tables.cells, w.text + c.used, &m)
+    if m.bytes == 0:
+        return 0
+    if m.n:
+        live = ht_low_bits(m.n)
+        r0 = ht_with_class(m.cls, HT_RUN0)
+        r1 = ht_with_class(m.cls, HT_RUN1)
+        iso = ht_with_class(m.cls, HT_ISOLATE)
+        p0 = (r0 << 1) | (c.run & 1)
+        p1 = (r1 << 1) | (c.run >> 1)
+        pi = iso << 1
+        differs = (r0 ^ p0) | (r1 ^ p1) | iso | pi
+        begins = differs & (r0 | r1 | iso)
+        c.n_starts += ht_places(begins, m.at, <uint32_t>c.used, w.starts + c.n_starts)
+        c.n_ends += ht_places(differs & (p0 | p1 | pi) & live, m.at, <uint32_t>c.used, w.ends + c.n_ends)
+        closing = m.cls[m.n - 1]
+        w.ends[c.n_ends] = <uint32_t>(c.used + m.used)
+        c.n_ends += closing & HT_ISOLATE != 0
+        c.run = closing & (HT_RUN0 | HT_RUN1)
+        known = ht_with_class(m.cls, HT_MIXED_KNOWN)
+        while known:
+            k = ht_ctz64(known)
+            known &= known - 1
+            w.ends[first + ht_popcount64(begins & ht_low_bits(k))] = KNOWN | m.word[k]
+        if ht_with_class(m.cls, HT_MIXED_UNFINISHED):
+            w.unfinished = 1
+    c.used += m.used
+    c.character += <uint32_t>m.chars
+    return m.bytes
+
+
 cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint full, bint spaced) noexcept nogil:
     cdef CharTables *t = w.tables
     cdef bint last = t.spaced == SPACED_LAST
@@ -118,7 +182,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
     cdef int64_t floor = 0           # no escape reaches behind it
     cdef int64_t taken = 0           # end of the last added token: the next one takes no blanks before it
     cdef Checkpoint check
-    cdef Cursor c = load(w)
+    cdef Cursor c = load(w), after
     cdef ht_masks m
     cdef uint64_t live, r0, r1, iso, p0, p1, pi, differs, blanks, begins, closes
     cdef int n, nb, length, error, found
@@ -221,6 +285,24 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                 c.run = <uint32_t>(((r0 >> (nb - 1)) & 1) | (((r1 >> (nb - 1)) & 1) << 1))
                 if nb == n:
                     continue
+            if not spaced and not t.high_first and t.cells != NULL and ht_popcount64(m.high) >= MIXED:
+                # Up to what may be an added token.
+                live = (m.special & ~m.high) >> nb
+                n -= nb
+                if live:
+                    n = ht_ctz64(live)
+                if n:
+                    after = c
+                    length = mixed_block(w, text + i, n, size - i, &after, full)
+                    if ~((m.run0 | m.run1 | m.isolate | m.special) >> nb) & ht_low_bits(length):
+                        check.at = i
+                        check.n_directs = w.n_directs
+                        check.c = c
+                    c = after
+                    i += length
+                    # All of it, or all but a character that the block cuts.
+                    if length and length >= n - 3:
+                        continue
             # Character by character, until eight bytes of ASCII are in sight or the room is used up.
             room = c.used + STEP - 64
             while i < stop and c.used < room:

@@ -16,6 +16,7 @@ cdef extern from "block.h" nogil:
         uint64_t run1
         uint64_t isolate
         uint64_t special
+        uint64_t high
     void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m)
     int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
     void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,

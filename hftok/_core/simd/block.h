@@ -64,7 +64,7 @@ typedef struct {
     int32_t high_second;     /* bytes >= 0x80 count as HT_SECOND */
 } ht_ascii;
 
-typedef struct { uint64_t run0, run1, isolate, special; } ht_masks;
+typedef struct { uint64_t run0, run1, isolate, special, high; } ht_masks;   /* high: bytes >= 0x80 */
 
 /* FIRST bytes become special where the next byte may continue a token, or is not in sight (the block's last byte). */
 HT_INLINE uint64_t ht_candidates(uint64_t first, uint64_t second, int n) {
@@ -87,7 +87,8 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     m->run0 = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_RUN0)) & live;
     m->run1 = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_RUN1)) & live;
     m->isolate = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_ISOLATE)) & live;
-    m->special = (_mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_SPECIAL)) | _mm512_movepi8_mask(v)) & live;
+    m->high = _mm512_movepi8_mask(v) & live;
+    m->special = (_mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_SPECIAL)) & live) | m->high;
     if (t->any_first) {
         const __mmask64 first = _mm512_test_epi8_mask(c, _mm512_set1_epi8(HT_FIRST)) & ~_mm512_movepi8_mask(v) & live;
         if (first) {
@@ -134,6 +135,7 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     }
     if (t->map_kind == 2) for (h = 0; h < n; h++) out[h] = t->map[p[h] & 127];
     m->special |= high;
+    m->high = high & live;
     if (first & live) m->special |= ht_candidates(first & live, t->high_second ? second | high : second, n);
     m->run0 &= live; m->run1 &= live; m->isolate &= live; m->special &= live;
 }
@@ -173,6 +175,7 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
     m->run1 = ht_movemask64(hit[1][0], hit[1][1], hit[1][2], hit[1][3]) & live;
     m->isolate = ht_movemask64(hit[2][0], hit[2][1], hit[2][2], hit[2][3]) & live;
     high_mask = ht_movemask64(high[0], high[1], high[2], high[3]);
+    m->high = high_mask & live;
     m->special = (ht_movemask64(hit[3][0], hit[3][1], hit[3][2], hit[3][3]) | high_mask) & live;
     if (t->any_first) {
         const uint64_t first = ht_movemask64(hit[4][0], hit[4][1], hit[4][2], hit[4][3]) & live;
@@ -184,7 +187,7 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
 }
 #else
 HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m) {
-    uint64_t run0 = 0, run1 = 0, isolate = 0, special = 0;
+    uint64_t run0 = 0, run1 = 0, isolate = 0, special = 0, high = 0;
     int i;
     for (i = 0; i < n; i++) {
         const uint8_t b = p[i], c = b < 128 ? t->cls[b] : HT_SPECIAL;
@@ -193,12 +196,13 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
         run1 |= (uint64_t)((c >> 1) & 1) << i;
         isolate |= (uint64_t)((c >> 2) & 1) << i;
         special |= (uint64_t)((c >> 3) & 1) << i;
+        high |= (uint64_t)(b >> 7) << i;
         if (c & HT_FIRST) {
             const uint8_t next = i + 1 < n ? p[i + 1] : 0;
             if (i + 1 == n || (next < 128 ? t->cls[next] & HT_SECOND : t->high_second)) special |= (uint64_t)1 << i;
         }
     }
-    m->run0 = run0; m->run1 = run1; m->isolate = isolate; m->special = special;
+    m->run0 = run0; m->run1 = run1; m->isolate = isolate; m->special = special; m->high = high;
 }
 #endif
 
