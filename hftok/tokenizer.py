@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hftok._core import encode as _encode
 from hftok._core import rows as _rows
+from hftok._core import short_calls as _short_calls
 from hftok._core.decoders import DecoderProgram
 from hftok._core.engine import Engine
 from hftok._core.exact import Pipeline
@@ -794,17 +795,11 @@ class Tokenizer:
 
     # ---- encoding: arrays --------------------------------------------------------------------------------------------
 
-    def encode_ids(self, text: str, add_special_tokens: bool = True) -> Ids:
-        """The ids of one text, uint32 (n,). Truncation and padding settings do not apply.
+    encode_ids = _short_calls.encode_ids
 
-        Raises:
-            TypeError: text is no str, or holds a lone surrogate.
-        """
-        engine, settings = self._ready()
-        affix = settings.affix(add_special_tokens)
-        if affix is None:
-            return np.asarray(_unbounded(engine, settings, [text], add_special_tokens)[0].ids, dtype=np.uint32)
-        return _rows.encode_one(engine, text, affix)
+    def _ids_by_encoding(self, state: tuple[Engine, _encode.Settings], text: str, add_special_tokens: bool) -> Ids:
+        """`encode_ids` where a post-processor is more than tokens around a sequence."""
+        return np.asarray(_unbounded(*state, [text], add_special_tokens)[0].ids, dtype=np.uint32)
 
     def encode_batch_ids(
         self,

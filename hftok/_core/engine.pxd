@@ -1,3 +1,4 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from hftok._core.added_tokens cimport AddedMatcher
@@ -78,6 +79,8 @@ cdef struct Call:
     int error                # the first one (any thread)
     int64_t error_doc
 
+cdef int64_t cache_bytes_allowed() except -1
+
 cdef class Engine:
     cdef readonly Pipeline pipeline
     cdef CharClassifier classifier           # None: no scanner for this pipeline
@@ -86,6 +89,8 @@ cdef class Engine:
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators
     cdef list pool
+    cdef PyObject *spare                     # one more worker, where it costs the least to take and to give back
+    cdef list idle(self)
     cdef int64_t generation
     cdef ChunkCache prototype
     cdef bint has_prototype

@@ -9,6 +9,8 @@ Documents are dealt out in units of at most about 1 MiB; huge ones are cut betwe
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
 cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -43,6 +45,10 @@ from hftok._core.worker cimport (
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object o)
 
+cdef extern from "publish.h" nogil:
+    void *ht_take(void **slot)
+    bint ht_put(void **slot, void *p)
+
 import importlib
 import os
 
@@ -68,13 +74,17 @@ DEFAULT_CACHE_BYTES = 64 << 20
 cdef int64_t _cache_bytes = -1
 
 
-def cache_budget():
-    """Bytes that the caches of one tokenizer may take, over all its threads."""
+cdef int64_t cache_bytes_allowed() except -1:
     global _cache_bytes
     if _cache_bytes < 0:
         value = os.environ.get("HFTOK_CACHE_BYTES", "").strip()
         _cache_bytes = int(value) if value.isdigit() else DEFAULT_CACHE_BYTES
     return _cache_bytes
+
+
+def cache_budget():
+    """Bytes that the caches of one tokenizer may take, over all its threads."""
+    return cache_bytes_allowed()
 
 
 def set_cache_bytes(n):
@@ -158,9 +168,11 @@ cdef class WorkerBox:
             self.budget = budget
             self.generation = e.generation
         elif budget != self.budget or self.generation != e.generation:
+            # Calls of one thread and of several take turns with a worker: its words are kept as long as they are allowed.
             self.w.cache.budget = budget
-            cache_clear(&self.w.cache)
-            self.seeded = False
+            if self.generation != e.generation or cache_bytes(&self.w.cache) > budget:
+                cache_clear(&self.w.cache)
+                self.seeded = False
             self.budget = budget
             self.generation = e.generation
         return 0
@@ -203,6 +215,7 @@ cdef class Engine:
     def __cinit__(self):
         self.has_prototype = False
         self.density = 1.0 / 3
+        self.spare = NULL
 
     def __init__(self, Pipeline pipeline not None, normalizer_spec, pre_tokenizer_spec, fast=True):
         self.pipeline = pipeline
@@ -272,6 +285,8 @@ cdef class Engine:
         return None
 
     def __dealloc__(self):
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
+        Py_XDECREF(spare)
         if self.has_prototype:
             cache_free(&self.prototype)
         if self.seeded:
@@ -286,13 +301,18 @@ cdef class Engine:
 
     cdef WorkerBox checkout(self, int threads):
         cdef WorkerBox box
-        cdef int64_t budget = cache_budget() // threads
+        cdef int64_t budget = cache_bytes_allowed() // threads
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
         if budget < 65536:
             budget = 65536
-        try:
-            box = self.pool.pop()
-        except IndexError:
-            box = WorkerBox(self)
+        if spare != NULL:
+            box = <WorkerBox>spare
+            Py_DECREF(box)       # the reference that the slot held
+        else:
+            try:
+                box = self.pool.pop()
+            except IndexError:
+                box = WorkerBox(self)
         box.engine = self
         box.prepare(budget)
         worker_reset(box.w)
@@ -314,7 +334,20 @@ cdef class Engine:
             box.context.buffer = NULL
             box.context.buffer_size = 0
         box.engine = None
-        self.pool.append(box)
+        Py_INCREF(box)           # for the slot
+        if not ht_put(<void **>&self.spare, <void *>box):
+            Py_DECREF(box)
+            self.pool.append(box)
+
+    cdef list idle(self):
+        """The workers that no call is using right now."""
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
+        cdef WorkerBox box
+        if spare != NULL:
+            box = <WorkerBox>spare
+            Py_DECREF(box)
+            self.pool.append(box)
+        return list(self.pool)
 
     cdef list strings(self):
         """Vocabulary strings by id (None for holes), where ids are dense enough for a list; [] otherwise."""
@@ -350,13 +383,14 @@ cdef class Engine:
     def clear_cache(self):
         """Forget every cached word; output does not change."""
         self.generation += 1
+        self.idle()
         self.pool.clear()
 
     def cache_bytes_used(self):
         """Bytes of the caches that no call is using right now."""
         cdef WorkerBox box
         cdef int64_t total = 0
-        for box in list(self.pool):
+        for box in self.idle():
             if box.w != NULL:
                 total += cache_bytes(&box.w.cache)
         return total
@@ -365,7 +399,7 @@ cdef class Engine:
         """What idle workers did so far: (chunks looked up, not in their home bucket, given to the model)."""
         cdef WorkerBox box
         cdef int64_t lookups = 0, beyond = 0, misses = 0
-        for box in list(self.pool):
+        for box in self.idle():
             lookups += box.w.lookups
             beyond += box.w.beyond
             misses += box.w.misses

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from hftok._core.array_memory cimport adopt, new_array, new_int64
+from hftok._core.array_memory cimport adopt, new_array, new_int64, new_uint32
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
@@ -199,12 +199,11 @@ cdef object _ragged(Encoded e, bint spans, object par):
     return ids, offsets, pairs
 
 
-def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
+cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact):
     """Ids of one text as a uint32 array."""
     cdef Documents d
     cdef Encoded e
     cdef WorkerBox box
-    cdef Worker *w
     cdef cnp.npy_intp n
     cdef int64_t end = 0
     cdef object ids
@@ -217,15 +216,19 @@ def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
         e.encode(engine, d, affix, 0, False, False, None, exact)
         return _ragged(e, False, None)[0]
     box = engine.checkout(1)
-    w = box.w
     try:
         engine.encode_short(box, text, affix, &end)
-        n = w.n_ids
-        ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
-        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), w.ids, <size_t>n * 4)
+        n = box.w.n_ids
+        ids = new_uint32(n)
+        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), box.w.ids, <size_t>n * 4)
         return ids
     finally:
         engine.checkin(box)
+
+
+def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
+    """Ids of one text as a uint32 array."""
+    return ids_of_text(engine, text, affix, exact)
 
 
 def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, par=None, bint exact=False):
