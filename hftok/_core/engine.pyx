@@ -524,35 +524,33 @@ cdef class Engine:
                 parallel_for(_run_unit, call, units, threads)
 
     cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
+        # _run_unit for one document, without what serves many.
         cdef Worker *w = box.w
-        cdef Call call
-        cdef Unit u
         cdef Doc d
-        cdef int kind
-        d.size = PyUnicode_GET_LENGTH(text)
-        d.data = <const uint8_t *>PyUnicode_DATA(text)
-        kind = PyUnicode_KIND(text)
-        d.kind = DOC_UTF8 if PyUnicode_IS_COMPACT_ASCII(text) else DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
-        memset(&call, 0, sizeof(Call))
-        memset(&u, 0, sizeof(Unit))
-        u.last = 1
-        u.end = -1
-        u.begins = u.finishes = 1
-        call.docs = &d
-        call.units = &u
-        call.workers = &box.w
-        call.scanned = self.scans
-        call.error_doc = -1
+        cdef const uint8_t *data = <const uint8_t *>PyUnicode_DATA(text)
+        cdef int64_t size = PyUnicode_GET_LENGTH(text)
+        cdef int kind, error = 0
+        if not PyUnicode_IS_COMPACT_ASCII(text):
+            kind = PyUnicode_KIND(text)
+            d.data = data
+            d.size = size
+            d.kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+            data = doc_text(&d, 0, -1, w.kernels.utf8_valid, &box.context.buffer, &box.context.buffer_size, &size, &error)
+            if error:
+                raise self.failure(ERROR_DOCUMENT + error, 0)
         w.row_ends = end
-        w.n_prefix = w.n_suffix = 0
         if affix is not None:
             w.prefix = affix.data
             w.n_prefix = affix.n_prefix
             w.suffix = affix.data + affix.n_prefix
             w.n_suffix = affix.n_suffix
-        _run_unit(&call, 0, 0)
-        if call.error:
-            raise self.failure(call.error, 0)
+        if not self.scans or not _scan_document(0, w, data, size, 0, True, True, &error):
+            if error == 0:
+                error = _exact_document(w, data, size, 0, False, True)
+        if error == 0:
+            error = w.kernels.flush(w)
+        if error:
+            raise self.failure(error, 0)
         return 0
 
     cdef object failure(self, int error, int64_t doc):
@@ -721,7 +719,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
         if error:
             _fail(call, ERROR_DOCUMENT + error, d)
             return
-        if not call.scanned or not _scan_document(call, w, text, size, d, u.begins, u.finishes, &error):
+        if not call.scanned or not _scan_document(call.limit, w, text, size, d, u.begins, u.finishes, &error):
             if error == 0 and c.ends_show and not (u.begins and u.finishes):
                 call.again = 1
                 return
@@ -739,7 +737,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     u.n = w.n_ids - u.at
 
 
-cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
+cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
     """The fast path; False where the document must take the exact one (nothing of it is left then)."""
     cdef Context *c = <Context *>w.context
     cdef int64_t used = w.used, directs = w.n_directs
@@ -748,7 +746,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
     if c.kind == CHUNK_BYTES or c.kind == CHUNK_MARKS:
-        return _scan_raw(call, w, text, size, row, begins, finishes, error)
+        return _scan_raw(limit, w, text, size, row, begins, finishes, error)
     cdef uint32_t skipped = 0
     cdef bint first = False
     if c.kind == CHUNK_WORDS:
@@ -756,7 +754,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
             return False
         first = begins and (<MarkedWords>c.marked).first
         c.text_size = size
-    worker_begin(w, call.limit)
+    worker_begin(w, limit)
     w.hold = c.check != NULL or first
     w.character = skipped
     error[0] = w.kernels.scan(w, text, size)
@@ -781,7 +779,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
     return True
 
 
-cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
+cdef bint _scan_raw(int64_t limit, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
     """The same for chunks of raw text. What the scanner must not decide is known before it starts."""
     cdef Context *c = <Context *>w.context
     if c.kind == CHUNK_MARKS and _holds_mark(text, size):
@@ -792,7 +790,7 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.n_lacking and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacking, c.n_lacking, text, size):
         return False
-    worker_begin(w, call.limit)
+    worker_begin(w, limit)
     w.begins = begins
     error[0] = w.kernels.scan(w, text, size)
     if error[0] == SCAN_FULL:
