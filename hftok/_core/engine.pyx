@@ -314,7 +314,8 @@ cdef class Engine:
             except IndexError:
                 box = WorkerBox(self)
         box.engine = self
-        box.prepare(budget)
+        if box.budget != budget or box.generation != self.generation:
+            box.prepare(budget)
         worker_reset(box.w)
         return box
 

@@ -39,10 +39,14 @@ cdef class ShortCalls:
         array([1, 2], dtype=uint32)
         """
         cdef tuple state = self._state
+        cdef Settings settings
         cdef Affix affix
         if state is None:
             state = self._ready()
-        affix = (<Settings>PyTuple_GET_ITEM(state, 1)).affix_of(add_special_tokens)
+        settings = <Settings>PyTuple_GET_ITEM(state, 1)
+        affix = settings.with_special if add_special_tokens else settings.without_special
         if affix is None:
-            return self._ids_by_encoding(state, text, add_special_tokens)
+            affix = settings.affix_of(add_special_tokens)
+            if affix is None:
+                return self._ids_by_encoding(state, text, add_special_tokens)
         return ids_of_text(<Engine>PyTuple_GET_ITEM(state, 0), text, affix, False)
