@@ -13,6 +13,9 @@ from hftok._core.seeds cimport SeedTable
 from hftok._core.worker cimport Kernels, WordMerges, Worker
 
 cdef enum:
+    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
+
+cdef enum:
     # What a chunk's text is to the model.
     CHUNK_TEXT = 0           # the pre-token
     CHUNK_BYTES = 1          # the bytes that ByteLevel characters stand for
@@ -117,6 +120,7 @@ cdef class Engine:
     cdef void work(self, Call *call, int64_t units, int threads, bint hold)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
-    # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.
-    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1
+    # One text of at most SHORT characters, in the calling thread, with the GIL held: ids in box.w, *end = their number. limit: as
+    # in Call.
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t limit, int64_t *end) except -1
     cdef object failure(self, int error, int64_t doc)

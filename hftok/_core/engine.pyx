@@ -524,7 +524,7 @@ cdef class Engine:
             with nogil:
                 parallel_for(_run_unit, call, units, threads)
 
-    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t limit, int64_t *end) except -1:
         # _run_unit for one document, without what serves many.
         cdef Worker *w = box.w
         cdef Doc d
@@ -545,7 +545,7 @@ cdef class Engine:
             w.n_prefix = affix.n_prefix
             w.suffix = affix.data + affix.n_prefix
             w.n_suffix = affix.n_suffix
-        if not self.scans or not _scan_document(0, w, data, size, 0, True, True, &error):
+        if not self.scans or not _scan_document(limit, w, data, size, 0, True, True, &error):
             if error == 0:
                 error = _exact_document(w, data, size, 0, False, True)
         if error == 0:

@@ -10,13 +10,13 @@ Left to others: whatever is not of this simple form gives None, and the caller g
 (hftok/hf/calls.py); arguments are resolved there too. Encodings of a result are made when somebody asks for them.
 """
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from hftok._core.documents cimport Documents
-from hftok._core.engine cimport Engine
+from hftok._core.engine cimport SHORT, Engine, WorkerBox
 from hftok._core.hf_output cimport LISTS, NUMPY, TORCH, Row, Rows, Sequence, output, width_of
 from hftok._core.row_plan cimport RowPlan
 from hftok._core.rows cimport Encoded
@@ -103,6 +103,7 @@ cdef class Plan:
         self.want.length = want_length and not only_ids
         self.want.overflow = want_overflow
         self.want.only_ids = only_ids
+        self.takes_short = not is_split and not self.want.offsets and not want_overflow
         if self.want.offsets and (self.single.trims or self.pair.trims):
             stages = trimming_stages(settings.post_processor)
             if len(stages) != 1 or trim_table is None:
@@ -137,7 +138,7 @@ cdef class Plan:
     cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair):
         """The result, or None where this input is for the other way. tokenizer: the transformers object; is_shown: its backend
         shows this plan's settings already."""
-        cdef Documents d = Documents()
+        cdef Documents d
         cdef Rows r
         cdef bint batched = False
         cdef int64_t samples = 1
@@ -146,6 +147,16 @@ cdef class Plan:
         memset(&r, 0, sizeof(r))
         r.want = self.want
         r.per = 1
+        if pair is None and self.takes_short and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) <= SHORT:
+            if not is_shown:
+                backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
+            result = _row_of_short(self, &r, text)
+            if result is not None and self.warn_above >= 0 and r.longest > self.warn_above:
+                tokenizer._eventual_warn_about_too_long_sequence(range(r.longest), None, True)
+            if result is None or self.want.only_ids:
+                return result
+            return _batch_encoding(self, result, text, None, False, False)
+        d = Documents()
         try:
             if not self.is_split:
                 if PyUnicode_Check(text):
@@ -284,6 +295,32 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
         free(flat)
         free(flat_spans)
         e.release()
+
+
+cdef object _row_of_short(Plan p, Rows *r, object text):
+    """`_rows` of one short text, of which no offsets and no windows are wanted."""
+    cdef WorkerBox box
+    cdef Sequence sequence
+    cdef Row row
+    cdef int64_t end = 0
+    box = p.engine.checkout(1)
+    try:
+        p.engine.encode_short(box, text, None, p.max_length if p.max_length >= 0 and not p.left_truncation else 0, &end)
+        sequence.ids = box.w.ids
+        sequence.spans = NULL
+        sequence.n = box.w.n_ids
+        r.sequences = &sequence
+        r.rows = &row
+        r.capacity = r.samples = 1
+        r.bare = True
+        r.items = p.single.items
+        r.n_items = p.single.n_items
+        r.n_special = p.single.n_special
+        return None if _layout(p, r, False) else output(r)
+    finally:
+        r.sequences = NULL
+        r.rows = NULL
+        p.engine.checkin(box)
 
 
 cdef object READ_AGAIN = object()

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 
 from hftok._core.array_memory cimport adopt, new_array, new_int64, new_uint32
 from hftok._core.documents cimport Doc, Documents, Unit
-from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
+from hftok._core.engine cimport SHORT, Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.truncation cimport kept_tokens, truncated_lengths
@@ -27,7 +27,6 @@ cnp.import_array()
 cdef enum:
     PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
     PAD_ROWS = 256           # rows of a padded matrix that one thread writes at a time
-    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
     ADOPT_TOKENS = 16384     # results of one thread from this size on are its own buffer
 
 
@@ -217,7 +216,7 @@ cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact):
         return _ragged(e, False, None)[0]
     box = engine.checkout(1)
     try:
-        engine.encode_short(box, text, affix, &end)
+        engine.encode_short(box, text, affix, 0, &end)
         n = box.w.n_ids
         ids = new_uint32(n)
         memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), box.w.ids, <size_t>n * 4)
