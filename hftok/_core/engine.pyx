@@ -715,11 +715,15 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     w.row_begun = not u.begins
     w.word = 0
     for d in range(u.first, u.last):
-        size = 0
-        text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
-        if error:
-            _fail(call, ERROR_DOCUMENT + error, d)
-            return
+        if call.docs[d].kind == DOC_UTF8 and u.end < 0:
+            text = call.docs[d].data
+            size = call.docs[d].size
+        else:
+            size = 0
+            text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
+            if error:
+                _fail(call, ERROR_DOCUMENT + error, d)
+                return
         if not call.scanned or not _scan_document(call.limit, w, text, size, d, u.begins, u.finishes, &error):
             if error == 0 and c.ends_show and not (u.begins and u.finishes):
                 call.again = 1

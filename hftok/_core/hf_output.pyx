@@ -10,6 +10,7 @@ Left to others: which tokens a row has (hf_rows.pyx).
 cimport numpy as cnp
 from cpython.list cimport PyList_New
 from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
 
 from hftok._core.array_memory cimport new_int64
 from hftok._core.parallel cimport parallel_for
@@ -81,6 +82,10 @@ cdef object _matrices(Rows *r):
         result["overflow_to_sample_mapping"] = _matrix(r, 1, shape, &values)
         for i in range(r.n):
             values[i] = r.rows[i].sample
+    r.no_types = r.types != NULL and r.pad_type_id == 0
+    for i in range(r.n_items):
+        if r.items[i].type_id:
+            r.no_types = False
     i = (r.n + GROUP - 1) // GROUP
     if i == 1:
         _write_group(r, 0, 0)
@@ -111,7 +116,7 @@ cdef inline void _widen(int64_t *out, const uint32_t *values, int64_t n) noexcep
 
 cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:
     _fill(r.ids + at, n, r.pad_id)
-    if r.types != NULL:
+    if r.types != NULL and not r.no_types:
         _fill(r.types + at, n, r.pad_type_id)
     if r.attention != NULL:
         _fill(r.attention + at, n, 0)
@@ -130,6 +135,8 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
     cdef const Sequence *s
     if last > r.n:
         last = r.n
+    if r.no_types:
+        memset(r.types + group * GROUP * r.width, 0, <size_t>((last - group * GROUP) * r.width) * 8)
     for i in range(group * GROUP, last):
         row = &r.rows[i]
         at = i * r.width
@@ -152,7 +159,7 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
                 _widen(r.ids + at, s.ids + first, n)
                 if r.offsets != NULL:
                     _widen(r.offsets + 2 * at, row.spans_a if item.kind == 0 else row.spans_b, 2 * n)
-            if r.types != NULL:
+            if r.types != NULL and not r.no_types:
                 _fill(r.types + at, n, item.type_id)
             if r.special != NULL:
                 _fill(r.special + at, n, item.kind == ITEM_SPECIAL)

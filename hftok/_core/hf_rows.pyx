@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from hftok._core.documents cimport Documents
+from hftok._core.documents cimport Documents, Unit
 from hftok._core.engine cimport SHORT, Engine, WorkerBox
 from hftok._core.hf_output cimport LISTS, NUMPY, TORCH, Row, Rows, Sequence, output, width_of
 from hftok._core.row_plan cimport RowPlan
@@ -185,7 +185,7 @@ cdef class Plan:
                             return None
                         text, pair = split
                     if pair is None:
-                        if not _add_texts(d, text):
+                        if d.add_list(text) < samples:
                             return None
                     else:
                         pair = list(pair)
@@ -341,18 +341,6 @@ cdef object _sequences_of(RowPlan plan):
 
 # ---------------------------------------------------------------------- inputs
 
-cdef bint _add_texts(Documents d, list texts) except -1:
-    cdef Py_ssize_t i
-    cdef object text
-    for i in range(PyList_GET_SIZE(texts)):
-        text = <object>PyList_GET_ITEM(texts, i)
-        if not PyUnicode_Check(text):
-            return False
-        d.add_str(text)
-    d.keep = texts
-    return True
-
-
 cdef bint _add_pairs(Documents d, list texts, list pairs) except -1:
     cdef Py_ssize_t i
     cdef object a, b
@@ -426,6 +414,8 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     r.sequences = <Sequence *>realloc(r.sequences, <size_t>(n + 1) * sizeof(Sequence))
     if r.sequences == NULL:
         raise MemoryError("no memory for the sequences")
+    if ends == NULL and not words and _whole_documents(e, r, spans):
+        return 0
     for k in range(n):
         s = &r.sequences[k]
         last = doc + 1 if ends == NULL else ends[k]
@@ -468,6 +458,28 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     return 0
 
 
+cdef bint _whole_documents(Encoded e, Rows *r, bint spans):
+    """`_sequences` where each one is a document and none was cut into units; False: one was."""
+    cdef int64_t u, k, at, begin = 0
+    cdef const Unit *unit
+    cdef const Worker *w
+    cdef Sequence *s
+    for u in range(e.n_units):
+        if not (e.units[u].begins and e.units[u].finishes):
+            return False
+    for u in range(e.n_units):
+        unit = &e.units[u]
+        w = e.worker(unit.thread)
+        for k in range(unit.first, unit.last):
+            s = &r.sequences[k]
+            at = unit.at + (begin - unit.row)
+            s.ids = w.ids + at
+            s.spans = w.spans + 2 * at if spans else NULL
+            s.n = e.ends[k] - begin
+            begin = e.ends[k]
+    return True
+
+
 cdef int _flatten(Encoded e, bint spans, uint32_t **flat, uint32_t **flat_spans) except -1:
     cdef int64_t i, k
     cdef const Worker *w
@@ -485,33 +497,30 @@ cdef int _flatten(Encoded e, bint spans, uint32_t **flat, uint32_t **flat_spans)
     return 0
 
 
-cdef int _add_row(Rows *r, int64_t sample, int64_t first_a, int64_t n_a, int64_t first_b, int64_t n_b) except -1:
+cdef inline int _add_row(Rows *r, int64_t sample, int64_t first_a, int64_t n_a, int64_t first_b, int64_t n_b) except -1:
     cdef Row *row
-    cdef Row *rows
-    cdef int64_t capacity
-    cdef int i
     if r.n == r.capacity:
-        capacity = r.capacity * 2 if r.capacity else r.samples
-        rows = <Row *>realloc(r.rows, <size_t>capacity * sizeof(Row))
-        if rows == NULL:
-            raise MemoryError("no memory for the rows")
-        r.rows = rows
-        r.capacity = capacity
+        _more_rows(r)
     row = &r.rows[r.n]
     row.sample = sample
     row.first_a = first_a
     row.n_a = n_a
     row.first_b = first_b
     row.n_b = n_b
-    row.length = r.n_special
-    for i in range(r.n_items):
-        if r.items[i].kind == 0:
-            row.length += n_a
-        elif r.items[i].kind == 1:
-            row.length += n_b
+    row.length = r.n_special + r.times_a * n_a + r.times_b * n_b
     if row.length > r.longest:
         r.longest = row.length
     r.n += 1
+    return 0
+
+
+cdef int _more_rows(Rows *r) except -1:
+    cdef int64_t capacity = r.capacity * 2 if r.capacity else r.samples
+    cdef Row *rows = <Row *>realloc(r.rows, <size_t>capacity * sizeof(Row))
+    if rows == NULL:
+        raise MemoryError("no memory for the rows")
+    r.rows = rows
+    r.capacity = capacity
     return 0
 
 
@@ -522,6 +531,10 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     cdef bint both
     r.n = 0
     r.longest = 0
+    r.times_a = r.times_b = 0
+    for k in range(r.n_items):
+        r.times_a += r.items[k].kind == 0
+        r.times_b += r.items[k].kind == 1
     room = p.room_pair if is_pair else p.room_single
     if p.max_length >= 0 and room <= 0:
         return NOT_HERE

@@ -38,12 +38,11 @@ cdef Documents documents_of(object texts, str what="texts"):
     if PyUnicode_Check(texts) or isinstance(texts, (bytes, bytearray)):
         raise TypeError(f"{what} must be a list of str, not one {type(texts).__name__}: wrap it in a list")
     # A snapshot keeps every string alive while other Python threads run.
-    d.keep = texts = list(texts)
-    for i in range(PyList_GET_SIZE(texts)):
+    texts = list(texts)
+    i = d.add_list(texts)
+    if i < PyList_GET_SIZE(texts):
         item = <object>PyList_GET_ITEM(texts, i)
-        if not PyUnicode_Check(item):
-            raise TypeError(f"{what}[{i}] is of type {type(item).__name__}: TextInputSequence must be str")
-        d.add_str(item)
+        raise TypeError(f"{what}[{i}] is of type {type(item).__name__}: TextInputSequence must be str")
     return d
 
 
