@@ -35,7 +35,7 @@ cdef enum:
     RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
     EARLY_BUCKETS = 4096         # 256 KiB: a table that is smaller grows with an eighth of its keys
     FIRST_LONG = 64              # 4 KiB
-    EARLY_LONG = 1024            # 64 KiB: likewise
+    EARLY_LONG = 16384           # 1 MiB: likewise with a quarter of its keys
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
 
@@ -383,13 +383,15 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
     cdef uint8_t *line
-    if c.long_mask < EARLY_LONG - 1 and c.long_count * 8 > <int64_t>c.long_mask:
+    if c.long_mask < EARLY_LONG - 1 and c.long_count * 4 > <int64_t>c.long_mask:
         _grow_long(c)
     if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
         if not _grow_long(c) and not _second_sighting(c, hash):
             _release(c, value)
             return
-    if _place_long(c.long_table, c.long_mask, key48, hash, value):
+    if _place_long(c.long_table, c.long_mask, key48, hash, value) or (
+            # Both lines are full: one of the three keys would be thrown out at every look for another.
+            c.long_mask < EARLY_LONG - 1 and _grow_long(c) and _place_long(c.long_table, c.long_mask, key48, hash, value)):
         c.long_count += 1
         return
     line = c.long_table + <size_t>(hash & c.long_mask) * 64

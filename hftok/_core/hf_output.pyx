@@ -17,9 +17,13 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.pylist cimport fill_constant, fill_pairs, fill_u32, int_from_u64
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item
 
-from hftok._core import parallel
+from hftok._core import cpu, parallel
 
 cnp.import_array()
+
+cdef extern from "matrix.h" nogil:
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
 
 cdef enum:
     GROUP = 256              # rows that one thread writes at a time
@@ -102,16 +106,15 @@ cdef object _matrix(const Rows *r, int dimensions, cnp.npy_intp *shape, int64_t 
     return _from_numpy(a) if r.want.tensors == TORCH else a
 
 
+cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+
+
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = value
+    ht_repeat(p, n, value, _wide)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *values, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        out[i] = values[i]
+    ht_widen(out, values, n, _wide)
 
 
 cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:

@@ -20,9 +20,13 @@ from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker, worker_begin
 
-from hftok._core import parallel
+from hftok._core import cpu, parallel
 
 cnp.import_array()
+
+cdef extern from "matrix.h" nogil:
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
 
 cdef enum:
     PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
@@ -282,16 +286,15 @@ cdef struct Matrix:
     int64_t *out_special
 
 
+cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+
+
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = value
+    ht_repeat(p, n, value, _wide)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *ids, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        out[i] = ids[i]
+    ht_widen(out, ids, n, _wide)
 
 
 cdef void _write_rows(void *ctx, int64_t group, int thread) noexcept nogil:
