@@ -13,7 +13,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
@@ -63,6 +63,7 @@ cdef enum:
     UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
     UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
     PROVE_AT = 1 << 22       # bytes of text in all calls from which on a BPE vocabulary is looked through for what it proves
+    HOLD_BYTES = 8192        # bytes of text in a call below which the GIL is kept: some 20 us
     SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
     KEEP_BYTES = 1 << 26     # an output buffer larger than this is not kept from call to call
     ERROR_DOCUMENT = 64      # offsets of error classes in Call.error
@@ -454,7 +455,7 @@ cdef class Engine:
         cdef int64_t i, units, size
         cdef int threads
         cdef WorkerBox box
-        cdef bint hold = documents.bytes < 2048 or self.pipeline.needs_gil
+        cdef bint hold = documents.bytes < HOLD_BYTES or self.pipeline.needs_gil
         call.docs = documents.docs
         call.error = 0
         call.error_doc = -1
@@ -467,7 +468,7 @@ cdef class Engine:
                 self._seed_raw(documents)
             elif not self.has_prototype:
                 self._make_prototype()
-        call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
+        call.workers = <Worker **>malloc(<size_t>threads * sizeof(void *))
         if call.workers == NULL:
             raise MemoryError("no memory for the encoder's threads")
         try:
@@ -588,7 +589,7 @@ cdef bint _holds_high(Documents documents) noexcept:
 cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
     """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
     where the scanner allows it, a document of several units' size is cut."""
-    cdef int64_t i, n = 0, capacity = 16, size = 0, first = 0, start, stop
+    cdef int64_t i, n = 0, capacity = 4, size = 0, first = 0, start, stop
     cdef int64_t target = UNIT_MOST
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown

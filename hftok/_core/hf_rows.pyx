@@ -28,6 +28,7 @@ from hftok._core import encode as _encode
 cdef enum:
     NOT_HERE = 1             # this input is for the other way
     READ_ON = 2              # token counts as the reference stops reading are needed
+    FEW = 64                 # sequences of a call that are laid out on the stack
     UNKNOWN = 255            # spaces of a token that are not known here
 
 cdef object _batch_encoding_class = None  # transformers' BatchEncoding
@@ -144,6 +145,8 @@ cdef class Plan:
         cdef int64_t samples = 1
         cdef int64_t *ends = NULL
         cdef object result
+        cdef Sequence few_sequences[FEW]
+        cdef Row few_rows[FEW]
         memset(&r, 0, sizeof(r))
         r.want = self.want
         r.per = 1
@@ -222,6 +225,10 @@ cdef class Plan:
                 backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
             r.samples = samples
             r.bare = not batched and not self.want.overflow
+            if samples * r.per <= FEW and not self.want.overflow:
+                r.sequences = few_sequences
+                r.rows = few_rows
+                r.capacity = FEW
             result = _rows(self, d, &r, ends, False)
             if result is READ_AGAIN:
                 result = _rows(self, d, &r, ends, True)
@@ -234,8 +241,9 @@ cdef class Plan:
             return _batch_encoding(self, result, text, pair, batched, r.per == 2)
         finally:
             free(ends)
-            free(r.sequences)
-            free(r.rows)
+            if r.sequences != few_sequences:
+                free(r.sequences)
+                free(r.rows)
 
 
 cdef object _batch_encoding(Plan p, dict data, object text, object pair, bint batched, bint is_pair):
@@ -411,9 +419,10 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     cdef int64_t begin, end, limit
     cdef bint spans = p.want.offsets
     cdef bint inside
-    r.sequences = <Sequence *>realloc(r.sequences, <size_t>(n + 1) * sizeof(Sequence))
     if r.sequences == NULL:
-        raise MemoryError("no memory for the sequences")
+        r.sequences = <Sequence *>malloc(<size_t>(n + 1) * sizeof(Sequence))
+        if r.sequences == NULL:
+            raise MemoryError("no memory for the sequences")
     if ends == NULL and not words and _whole_documents(e, r, spans):
         return 0
     for k in range(n):
