@@ -20,6 +20,7 @@ from hftok._core.id_decoder import IdDecoder
 from hftok._core.normalizers import NormalizerProgram
 from hftok._core.post_process import post_process as _post_process
 from hftok._core.pre_tokenizers import PreTokenizerProgram
+from hftok._core.short_calls import ShortCalls
 from hftok.added_tokens import AddedToken
 from hftok.added_vocabulary import AddedVocabulary
 from hftok.arguments import boolean, choice, naming, not_instance, optional, sequence_of, string, uint32, uint64
@@ -77,7 +78,7 @@ _truncation_side = choice(("left", "right"), "Unknown `direction`: `{}`. Use one
 _padding_side = choice(("left", "right"), "Unknown `direction`: `{}`. Use one of `left` or `right`")
 
 
-class Tokenizer:
+class Tokenizer(ShortCalls):
     """Text to tokens and back, exactly as `tokenizers.Tokenizer` 0.23.2.
 
     Args:
@@ -136,7 +137,7 @@ class Tokenizer:
         # what encoding depends on besides truncation and padding: who keeps something made from it compares the list's
         # identity.
         self._engines: list[Engine | None] = [None, None]
-        self._state: tuple[Engine, _encode.Settings] | None = None
+        self._state = None
         self._published: Any = None
         self._unpublished: tuple[TruncationParams | None, PaddingParams | None] | None = None
         self._id_decoder: IdDecoder | None = None
@@ -794,17 +795,9 @@ class Tokenizer:
 
     # ---- encoding: arrays --------------------------------------------------------------------------------------------
 
-    def encode_ids(self, text: str, add_special_tokens: bool = True) -> Ids:
-        """The ids of one text, uint32 (n,). Truncation and padding settings do not apply.
-
-        Raises:
-            TypeError: text is no str, or holds a lone surrogate.
-        """
-        engine, settings = self._ready()
-        affix = settings.affix(add_special_tokens)
-        if affix is None:
-            return np.asarray(_unbounded(engine, settings, [text], add_special_tokens)[0].ids, dtype=np.uint32)
-        return _rows.encode_one(engine, text, affix)
+    def _ids_by_encoding(self, state: tuple[Engine, _encode.Settings], text: str, add_special_tokens: bool) -> Ids:
+        """`encode_ids` where a post-processor is more than tokens around a sequence."""
+        return np.asarray(_unbounded(*state, [text], add_special_tokens)[0].ids, dtype=np.uint32)
 
     def encode_batch_ids(
         self,

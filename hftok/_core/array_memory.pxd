@@ -10,3 +10,5 @@ cdef void *kept_realloc(void *data, size_t size) noexcept nogil
 cdef void kept_free(void *data) noexcept nogil
 # An array over a buffer of kept memory, which it owns from now on.
 cdef object adopt(void *data, cnp.npy_intp *shape, int dimensions, int kind)
+# A short uint32 array of n values, with the least around it. Its memory is NumPy's own.
+cdef object new_uint32(cnp.npy_intp n)

@@ -8,7 +8,9 @@ Blocks are given out again for a need of at least half of their size.
 Left to others: what is written. Values are not set here.
 """
 cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -20,6 +22,14 @@ cdef extern from "pythread.h":
     PyThread_type_lock PyThread_allocate_lock()
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait) noexcept nogil
     void PyThread_release_lock(PyThread_type_lock lock) noexcept nogil
+
+cdef extern from "numpy/arrayobject.h":
+    ctypedef struct PyArray_Descr:
+        pass
+    PyTypeObject PyArray_Type
+    # Takes the reference to the descriptor over.
+    object PyArray_NewFromDescr(PyTypeObject *kind, PyArray_Descr *descriptor, int dimensions, cnp.npy_intp *shape, cnp.npy_intp *strides,
+                                void *data, int flags, PyObject *like)
 
 cdef enum:
     FROM_BYTES = 32768       # smaller arrays are NumPy's own matter
@@ -193,6 +203,14 @@ cdef object new_array(int dimensions, cnp.npy_intp *shape, int kind, int item_si
         return cnp.PyArray_EMPTY(dimensions, shape, kind, 0)
     finally:
         cnp.PyDataMem_SetHandler(before)
+
+
+cdef object _uint32 = cnp.dtype("uint32")
+
+
+cdef object new_uint32(cnp.npy_intp n):
+    Py_INCREF(_uint32)
+    return PyArray_NewFromDescr(&PyArray_Type, <PyArray_Descr *>_uint32, 1, &n, NULL, NULL, 0, NULL)
 
 
 def kept_blocks():

@@ -6,7 +6,8 @@ home bucket themselves (simd/block.h) and come here for its neighbour, with whic
 Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
 made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
 
-Budget. Tables start small and double while all of it fits the budget. When a table cannot grow any more, a chunk is let in
+Budget. Tables start small and double while all of it fits the budget; as long as they are small they double early, for what finds
+its home bucket full costs several times as much. When a table cannot grow any more, a chunk is let in
 at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
 full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
 
@@ -33,8 +34,10 @@ cdef uint64_t SECRET = int.from_bytes(os.urandom(8), "little")
 cdef enum:
     FIRST_BUCKETS = 512          # 32 KiB
     RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
+    EARLY_BUCKETS = 4096         # 256 KiB: a table that is smaller grows with an eighth of its keys
     FIRST_LONG = 64              # 4 KiB
     LONG_TRIES = 8               # lines that a long key may be in: its home line and those beside it
+    EARLY_LONG = 16384           # 1 MiB: likewise with a quarter of its keys
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
 
@@ -332,6 +335,8 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
     cdef uint8_t *b
     cdef uint8_t long_key[LONG_KEY]
     cdef int slot
+    if c.mask < EARLY_BUCKETS - 1 and c.count > <int64_t>c.mask // 8:
+        _grow(c)
     if c.count > <int64_t>c.mask:                # more than one key a bucket
         if not _grow(c) and not _second_sighting(c, hash):
             _release(c, value)
@@ -390,6 +395,8 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
     cdef uint8_t *line
+    if c.long_mask < EARLY_LONG - 1 and c.long_count * 4 > <int64_t>c.long_mask:
+        _grow_long(c)
     if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
         if not _grow_long(c) and not _second_sighting(c, hash):
             _release(c, value)

@@ -34,6 +34,8 @@ cdef class Documents:
     cdef int64_t capacity
     cdef int64_t bytes       # of text, roughly (code units x width)
     cdef object keep         # what the pointers point into
+    cdef int room(self, int64_t more) except -1
+    cdef Py_ssize_t add_list(self, list texts) except -1
     cdef int add_str(self, object text) except -1
     cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1
 

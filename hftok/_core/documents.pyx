@@ -3,7 +3,9 @@
 ASCII strings (and bytes of files) are read in place. Other strings are transcoded to UTF-8 by the thread that encodes them,
 into its own buffer: asking the string itself for UTF-8 would hold the GIL and leave a copy attached to every text.
 """
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 
@@ -27,16 +29,52 @@ cdef class Documents:
     def __dealloc__(self):
         free(self.docs)
 
-    cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1:
+    cdef int room(self, int64_t more) except -1:
+        """Make room for so many more documents."""
         cdef int64_t capacity
         cdef Doc *docs
-        if self.n == self.capacity:
+        if self.n + more > self.capacity:
             capacity = self.capacity * 2 if self.capacity else 16
+            if capacity < self.n + more:
+                capacity = self.n + more
             docs = <Doc *>realloc(self.docs, <size_t>capacity * sizeof(Doc))
             if docs == NULL:
                 raise MemoryError("no memory for the list of documents")
             self.docs = docs
             self.capacity = capacity
+        return 0
+
+    cdef Py_ssize_t add_list(self, list texts) except -1:
+        """The str of a list, which nobody else has and which is kept, up to the first item that is none: their number."""
+        cdef Py_ssize_t i, n = PyList_GET_SIZE(texts)
+        cdef PyObject *text
+        cdef int kind
+        cdef int64_t size, total = 0
+        cdef Doc *d
+        self.keep = texts
+        self.room(n)
+        d = self.docs + self.n
+        for i in range(n):
+            text = PyList_GET_ITEM(texts, i)
+            if not PyUnicode_Check(<object>text):
+                n = i
+                break
+            size = PyUnicode_GET_LENGTH(<object>text)
+            d[i].data = <const uint8_t *>PyUnicode_DATA(<object>text)
+            d[i].size = size
+            d[i].kind = DOC_UTF8
+            if not PyUnicode_IS_COMPACT_ASCII(<object>text):
+                kind = PyUnicode_KIND(<object>text)
+                d[i].kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+                size *= kind
+            total += size
+        self.n += n
+        self.bytes += total
+        return n
+
+    cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1:
+        if self.n == self.capacity:
+            self.room(1)
         self.docs[self.n].data = data
         self.docs[self.n].size = size
         self.docs[self.n].kind = kind

@@ -38,14 +38,6 @@ cdef class Settings:
     post_processor: spec or None. truncation: None or (max_length, stride, strategy, direction). padding: None or (length or
     None, direction, pad_to_multiple_of or None, pad_id, pad_type_id, pad_token).
     """
-    cdef readonly object post_processor
-    cdef readonly object truncation
-    cdef readonly object padding
-    cdef readonly bint full_overflow
-    cdef dict plans
-    cdef list affixes
-    cdef object counts
-
     def __init__(self, post_processor, truncation, padding, full_overflow, counts):
         self.post_processor = post_processor
         self.truncation = truncation
@@ -53,15 +45,22 @@ cdef class Settings:
         self.full_overflow = full_overflow
         self.counts = counts             # special tokens added to (one sequence, a pair)
         self.plans = {}
-        self.affixes = [None, None]
+        self.with_special = self.without_special = None
 
     def affix(self, bint add_special_tokens):
         """The special tokens around a single sequence (Affix), or None where the post-processor does something else."""
-        affix = self.affixes[add_special_tokens]
+        return self.affix_of(add_special_tokens)
+
+    cdef Affix affix_of(self, bint add_special_tokens):
+        cdef Affix affix = self.with_special if add_special_tokens else self.without_special
         if affix is None:
             plan = self.plan(False, add_special_tokens)
             if plan is not None and plan.is_wrapped_sequence:
-                affix = self.affixes[add_special_tokens] = Affix(plan.prefix, plan.suffix)
+                affix = Affix(plan.prefix, plan.suffix)
+                if add_special_tokens:
+                    self.with_special = affix
+                else:
+                    self.without_special = affix
         return affix
 
     @property

@@ -1,3 +1,4 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from hftok._core.added_tokens cimport AddedMatcher
@@ -10,6 +11,9 @@ from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport SeedTable
 from hftok._core.worker cimport Kernels, WordMerges, Worker
+
+cdef enum:
+    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
 
 cdef enum:
     # What a chunk's text is to the model.
@@ -78,6 +82,8 @@ cdef struct Call:
     int error                # the first one (any thread)
     int64_t error_doc
 
+cdef int64_t cache_bytes_allowed() except -1
+
 cdef class Engine:
     cdef readonly Pipeline pipeline
     cdef CharClassifier classifier           # None: no scanner for this pipeline
@@ -86,6 +92,8 @@ cdef class Engine:
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators
     cdef list pool
+    cdef PyObject *spare                     # one more worker, where it costs the least to take and to give back
+    cdef list idle(self)
     cdef int64_t generation
     cdef ChunkCache prototype
     cdef bint has_prototype
@@ -112,6 +120,7 @@ cdef class Engine:
     cdef void work(self, Call *call, int64_t units, int threads, bint hold)
     cdef void checkin(self, WorkerBox box)
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel, int64_t *n_units) except -1
-    # One short text, in the calling thread, with the GIL held: ids in box.w, *end = their number.
-    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1
+    # One text of at most SHORT characters, in the calling thread, with the GIL held: ids in box.w, *end = their number. limit: as
+    # in Call.
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t limit, int64_t *end) except -1
     cdef object failure(self, int error, int64_t doc)

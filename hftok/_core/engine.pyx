@@ -9,9 +9,11 @@ Documents are dealt out in units of at most about 1 MiB; huge ones are cut betwe
 buffers; units say where their tokens are, so the result never depends on who did what.
 """
 cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
@@ -43,6 +45,10 @@ from hftok._core.worker cimport (
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object o)
 
+cdef extern from "publish.h" nogil:
+    void *ht_take(void **slot)
+    bint ht_put(void **slot, void *p)
+
 import importlib
 import os
 
@@ -57,6 +63,7 @@ cdef enum:
     UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
     UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
     PROVE_AT = 1 << 22       # bytes of text in all calls from which on a BPE vocabulary is looked through for what it proves
+    HOLD_BYTES = 8192        # bytes of text in a call below which the GIL is kept: some 20 us
     SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
     KEEP_BYTES = 1 << 26     # an output buffer larger than this is not kept from call to call
     ERROR_DOCUMENT = 64      # offsets of error classes in Call.error
@@ -68,13 +75,17 @@ DEFAULT_CACHE_BYTES = 64 << 20
 cdef int64_t _cache_bytes = -1
 
 
-def cache_budget():
-    """Bytes that the caches of one tokenizer may take, over all its threads."""
+cdef int64_t cache_bytes_allowed() except -1:
     global _cache_bytes
     if _cache_bytes < 0:
         value = os.environ.get("HFTOK_CACHE_BYTES", "").strip()
         _cache_bytes = int(value) if value.isdigit() else DEFAULT_CACHE_BYTES
     return _cache_bytes
+
+
+def cache_budget():
+    """Bytes that the caches of one tokenizer may take, over all its threads."""
+    return cache_bytes_allowed()
 
 
 def set_cache_bytes(n):
@@ -158,9 +169,11 @@ cdef class WorkerBox:
             self.budget = budget
             self.generation = e.generation
         elif budget != self.budget or self.generation != e.generation:
+            # Calls of one thread and of several take turns with a worker: its words are kept as long as they are allowed.
             self.w.cache.budget = budget
-            cache_clear(&self.w.cache)
-            self.seeded = False
+            if self.generation != e.generation or cache_bytes(&self.w.cache) > budget:
+                cache_clear(&self.w.cache)
+                self.seeded = False
             self.budget = budget
             self.generation = e.generation
         return 0
@@ -203,6 +216,7 @@ cdef class Engine:
     def __cinit__(self):
         self.has_prototype = False
         self.density = 1.0 / 3
+        self.spare = NULL
 
     def __init__(self, Pipeline pipeline not None, normalizer_spec, pre_tokenizer_spec, fast=True):
         self.pipeline = pipeline
@@ -272,6 +286,8 @@ cdef class Engine:
         return None
 
     def __dealloc__(self):
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
+        Py_XDECREF(spare)
         if self.has_prototype:
             cache_free(&self.prototype)
         if self.seeded:
@@ -286,15 +302,21 @@ cdef class Engine:
 
     cdef WorkerBox checkout(self, int threads):
         cdef WorkerBox box
-        cdef int64_t budget = cache_budget() // threads
+        cdef int64_t budget = cache_bytes_allowed() // threads
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
         if budget < 65536:
             budget = 65536
-        try:
-            box = self.pool.pop()
-        except IndexError:
-            box = WorkerBox(self)
+        if spare != NULL:
+            box = <WorkerBox>spare
+            Py_DECREF(box)       # the reference that the slot held
+        else:
+            try:
+                box = self.pool.pop()
+            except IndexError:
+                box = WorkerBox(self)
         box.engine = self
-        box.prepare(budget)
+        if box.budget != budget or box.generation != self.generation:
+            box.prepare(budget)
         worker_reset(box.w)
         return box
 
@@ -314,7 +336,20 @@ cdef class Engine:
             box.context.buffer = NULL
             box.context.buffer_size = 0
         box.engine = None
-        self.pool.append(box)
+        Py_INCREF(box)           # for the slot
+        if not ht_put(<void **>&self.spare, <void *>box):
+            Py_DECREF(box)
+            self.pool.append(box)
+
+    cdef list idle(self):
+        """The workers that no call is using right now."""
+        cdef PyObject *spare = <PyObject *>ht_take(<void **>&self.spare)
+        cdef WorkerBox box
+        if spare != NULL:
+            box = <WorkerBox>spare
+            Py_DECREF(box)
+            self.pool.append(box)
+        return list(self.pool)
 
     cdef list strings(self):
         """Vocabulary strings by id (None for holes), where ids are dense enough for a list; [] otherwise."""
@@ -350,13 +385,14 @@ cdef class Engine:
     def clear_cache(self):
         """Forget every cached word; output does not change."""
         self.generation += 1
+        self.idle()
         self.pool.clear()
 
     def cache_bytes_used(self):
         """Bytes of the caches that no call is using right now."""
         cdef WorkerBox box
         cdef int64_t total = 0
-        for box in list(self.pool):
+        for box in self.idle():
             if box.w != NULL:
                 total += cache_bytes(&box.w.cache)
         return total
@@ -365,7 +401,7 @@ cdef class Engine:
         """What idle workers did so far: (chunks looked up, not in their home bucket, given to the model)."""
         cdef WorkerBox box
         cdef int64_t lookups = 0, beyond = 0, misses = 0
-        for box in list(self.pool):
+        for box in self.idle():
             lookups += box.w.lookups
             beyond += box.w.beyond
             misses += box.w.misses
@@ -419,7 +455,7 @@ cdef class Engine:
         cdef int64_t i, units, size
         cdef int threads
         cdef WorkerBox box
-        cdef bint hold = documents.bytes < 2048 or self.pipeline.needs_gil
+        cdef bint hold = documents.bytes < HOLD_BYTES or self.pipeline.needs_gil
         call.docs = documents.docs
         call.error = 0
         call.error_doc = -1
@@ -432,7 +468,7 @@ cdef class Engine:
                 self._seed_raw(documents)
             elif not self.has_prototype:
                 self._make_prototype()
-        call.workers = <Worker **>calloc(<size_t>threads, sizeof(void *))
+        call.workers = <Worker **>malloc(<size_t>threads * sizeof(void *))
         if call.workers == NULL:
             raise MemoryError("no memory for the encoder's threads")
         try:
@@ -489,36 +525,34 @@ cdef class Engine:
             with nogil:
                 parallel_for(_run_unit, call, units, threads)
 
-    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t *end) except -1:
+    cdef int encode_short(self, WorkerBox box, object text, Affix affix, int64_t limit, int64_t *end) except -1:
+        # _run_unit for one document, without what serves many.
         cdef Worker *w = box.w
-        cdef Call call
-        cdef Unit u
         cdef Doc d
-        cdef int kind
-        d.size = PyUnicode_GET_LENGTH(text)
-        d.data = <const uint8_t *>PyUnicode_DATA(text)
-        kind = PyUnicode_KIND(text)
-        d.kind = DOC_UTF8 if PyUnicode_IS_COMPACT_ASCII(text) else DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
-        memset(&call, 0, sizeof(Call))
-        memset(&u, 0, sizeof(Unit))
-        u.last = 1
-        u.end = -1
-        u.begins = u.finishes = 1
-        call.docs = &d
-        call.units = &u
-        call.workers = &box.w
-        call.scanned = self.scans
-        call.error_doc = -1
+        cdef const uint8_t *data = <const uint8_t *>PyUnicode_DATA(text)
+        cdef int64_t size = PyUnicode_GET_LENGTH(text)
+        cdef int kind, error = 0
+        if not PyUnicode_IS_COMPACT_ASCII(text):
+            kind = PyUnicode_KIND(text)
+            d.data = data
+            d.size = size
+            d.kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+            data = doc_text(&d, 0, -1, w.kernels.utf8_valid, &box.context.buffer, &box.context.buffer_size, &size, &error)
+            if error:
+                raise self.failure(ERROR_DOCUMENT + error, 0)
         w.row_ends = end
-        w.n_prefix = w.n_suffix = 0
         if affix is not None:
             w.prefix = affix.data
             w.n_prefix = affix.n_prefix
             w.suffix = affix.data + affix.n_prefix
             w.n_suffix = affix.n_suffix
-        _run_unit(&call, 0, 0)
-        if call.error:
-            raise self.failure(call.error, 0)
+        if not self.scans or not _scan_document(limit, w, data, size, 0, True, True, &error):
+            if error == 0:
+                error = _exact_document(w, data, size, 0, False, True)
+        if error == 0:
+            error = w.kernels.flush(w)
+        if error:
+            raise self.failure(error, 0)
         return 0
 
     cdef object failure(self, int error, int64_t doc):
@@ -555,7 +589,7 @@ cdef bint _holds_high(Documents documents) noexcept:
 cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except -1:
     """Deal the documents out; call.units gets them. Whole documents up to an eighth of a thread's share a unit, within limits;
     where the scanner allows it, a document of several units' size is cut."""
-    cdef int64_t i, n = 0, capacity = 16, size = 0, first = 0, start, stop
+    cdef int64_t i, n = 0, capacity = 4, size = 0, first = 0, start, stop
     cdef int64_t target = UNIT_MOST
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
@@ -682,12 +716,16 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     w.row_begun = not u.begins
     w.word = 0
     for d in range(u.first, u.last):
-        size = 0
-        text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
-        if error:
-            _fail(call, ERROR_DOCUMENT + error, d)
-            return
-        if not call.scanned or not _scan_document(call, w, text, size, d, u.begins, u.finishes, &error):
+        if call.docs[d].kind == DOC_UTF8 and u.end < 0:
+            text = call.docs[d].data
+            size = call.docs[d].size
+        else:
+            size = 0
+            text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
+            if error:
+                _fail(call, ERROR_DOCUMENT + error, d)
+                return
+        if not call.scanned or not _scan_document(call.limit, w, text, size, d, u.begins, u.finishes, &error):
             if error == 0 and c.ends_show and not (u.begins and u.finishes):
                 call.again = 1
                 return
@@ -705,7 +743,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     u.n = w.n_ids - u.at
 
 
-cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
+cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
     """The fast path; False where the document must take the exact one (nothing of it is left then)."""
     cdef Context *c = <Context *>w.context
     cdef int64_t used = w.used, directs = w.n_directs
@@ -714,7 +752,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
     if c.kind == CHUNK_BYTES or c.kind == CHUNK_MARKS:
-        return _scan_raw(call, w, text, size, row, begins, finishes, error)
+        return _scan_raw(limit, w, text, size, row, begins, finishes, error)
     cdef uint32_t skipped = 0
     cdef bint first = False
     if c.kind == CHUNK_WORDS:
@@ -722,7 +760,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
             return False
         first = begins and (<MarkedWords>c.marked).first
         c.text_size = size
-    worker_begin(w, call.limit)
+    worker_begin(w, limit)
     w.hold = c.check != NULL or first
     w.character = skipped
     error[0] = w.kernels.scan(w, text, size)
@@ -747,7 +785,7 @@ cdef bint _scan_document(Call *call, Worker *w, const uint8_t *text, int64_t siz
     return True
 
 
-cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
+cdef bint _scan_raw(int64_t limit, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:
     """The same for chunks of raw text. What the scanner must not decide is known before it starts."""
     cdef Context *c = <Context *>w.context
     if c.kind == CHUNK_MARKS and _holds_mark(text, size):
@@ -758,7 +796,7 @@ cdef bint _scan_raw(Call *call, Worker *w, const uint8_t *text, int64_t size, in
         return False
     if c.n_lacking and _holds_lacking((<BPEModel>(<Pipeline>c.pipeline).model).lacking, c.n_lacking, text, size):
         return False
-    worker_begin(w, call.limit)
+    worker_begin(w, limit)
     w.begins = begins
     error[0] = w.kernels.scan(w, text, size)
     if error[0] == SCAN_FULL:

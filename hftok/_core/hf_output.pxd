@@ -53,6 +53,8 @@ cdef struct Rows:
     const Item *items
     int n_items
     int64_t n_special
+    int64_t times_a          # items that are sequence A, and B
+    int64_t times_b
     int pads
     int64_t width            # of rows that are padded, unless they are longer
     int left_padding
@@ -61,6 +63,7 @@ cdef struct Rows:
     # Matrices while they are written; NULL: not wanted.
     int64_t *ids
     int64_t *types
+    int no_types             # they are zero, all of them
     int64_t *attention
     int64_t *special
     int64_t *offsets

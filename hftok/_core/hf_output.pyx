@@ -10,15 +10,20 @@ Left to others: which tokens a row has (hf_rows.pyx).
 cimport numpy as cnp
 from cpython.list cimport PyList_New
 from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
 
 from hftok._core.array_memory cimport new_int64
 from hftok._core.parallel cimport parallel_for
 from hftok._core.pylist cimport fill_constant, fill_pairs, fill_u32, int_from_u64
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item
 
-from hftok._core import parallel
+from hftok._core import cpu, parallel
 
 cnp.import_array()
+
+cdef extern from "matrix.h" nogil:
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
 
 cdef enum:
     GROUP = 256              # rows that one thread writes at a time
@@ -81,6 +86,10 @@ cdef object _matrices(Rows *r):
         result["overflow_to_sample_mapping"] = _matrix(r, 1, shape, &values)
         for i in range(r.n):
             values[i] = r.rows[i].sample
+    r.no_types = r.types != NULL and r.pad_type_id == 0
+    for i in range(r.n_items):
+        if r.items[i].type_id:
+            r.no_types = False
     i = (r.n + GROUP - 1) // GROUP
     if i == 1:
         _write_group(r, 0, 0)
@@ -97,21 +106,20 @@ cdef object _matrix(const Rows *r, int dimensions, cnp.npy_intp *shape, int64_t 
     return _from_numpy(a) if r.want.tensors == TORCH else a
 
 
+cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+
+
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = value
+    ht_repeat(p, n, value, _wide)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *values, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        out[i] = values[i]
+    ht_widen(out, values, n, _wide)
 
 
 cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:
     _fill(r.ids + at, n, r.pad_id)
-    if r.types != NULL:
+    if r.types != NULL and not r.no_types:
         _fill(r.types + at, n, r.pad_type_id)
     if r.attention != NULL:
         _fill(r.attention + at, n, 0)
@@ -130,6 +138,8 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
     cdef const Sequence *s
     if last > r.n:
         last = r.n
+    if r.no_types:
+        memset(r.types + group * GROUP * r.width, 0, <size_t>((last - group * GROUP) * r.width) * 8)
     for i in range(group * GROUP, last):
         row = &r.rows[i]
         at = i * r.width
@@ -152,7 +162,7 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
                 _widen(r.ids + at, s.ids + first, n)
                 if r.offsets != NULL:
                     _widen(r.offsets + 2 * at, row.spans_a if item.kind == 0 else row.spans_b, 2 * n)
-            if r.types != NULL:
+            if r.types != NULL and not r.no_types:
                 _fill(r.types + at, n, item.type_id)
             if r.special != NULL:
                 _fill(r.special + at, n, item.kind == ITEM_SPECIAL)

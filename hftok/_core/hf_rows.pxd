@@ -28,6 +28,7 @@ cdef class Plan:
     cdef object sequences_pair
     cdef bint add_special_tokens
     cdef bint is_split
+    cdef bint takes_short              # a short text goes the shortest way: `_row_of_short`
     cdef bint only_one                 # an input is one text (or pair): lists of them are not taken
     cdef int64_t max_length            # -1: no truncation
     cdef int64_t room_single           # tokens besides the special ones

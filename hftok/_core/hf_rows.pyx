@@ -10,13 +10,13 @@ Left to others: whatever is not of this simple form gives None, and the caller g
 (hftok/hf/calls.py); arguments are resolved there too. Encodings of a result are made when somebody asks for them.
 """
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.unicode cimport PyUnicode_Check
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from hftok._core.documents cimport Documents
-from hftok._core.engine cimport Engine
+from hftok._core.documents cimport Documents, Unit
+from hftok._core.engine cimport SHORT, Engine, WorkerBox
 from hftok._core.hf_output cimport LISTS, NUMPY, TORCH, Row, Rows, Sequence, output, width_of
 from hftok._core.row_plan cimport RowPlan
 from hftok._core.rows cimport Encoded
@@ -28,6 +28,7 @@ from hftok._core import encode as _encode
 cdef enum:
     NOT_HERE = 1             # this input is for the other way
     READ_ON = 2              # token counts as the reference stops reading are needed
+    FEW = 64                 # sequences of a call that are laid out on the stack
     UNKNOWN = 255            # spaces of a token that are not known here
 
 cdef object _batch_encoding_class = None  # transformers' BatchEncoding
@@ -103,6 +104,7 @@ cdef class Plan:
         self.want.length = want_length and not only_ids
         self.want.overflow = want_overflow
         self.want.only_ids = only_ids
+        self.takes_short = not is_split and not self.want.offsets and not want_overflow
         if self.want.offsets and (self.single.trims or self.pair.trims):
             stages = trimming_stages(settings.post_processor)
             if len(stages) != 1 or trim_table is None:
@@ -137,15 +139,27 @@ cdef class Plan:
     cdef object run(self, object tokenizer, object backend, bint is_shown, object text, object pair):
         """The result, or None where this input is for the other way. tokenizer: the transformers object; is_shown: its backend
         shows this plan's settings already."""
-        cdef Documents d = Documents()
+        cdef Documents d
         cdef Rows r
         cdef bint batched = False
         cdef int64_t samples = 1
         cdef int64_t *ends = NULL
         cdef object result
+        cdef Sequence few_sequences[FEW]
+        cdef Row few_rows[FEW]
         memset(&r, 0, sizeof(r))
         r.want = self.want
         r.per = 1
+        if pair is None and self.takes_short and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) <= SHORT:
+            if not is_shown:
+                backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
+            result = _row_of_short(self, &r, text)
+            if result is not None and self.warn_above >= 0 and r.longest > self.warn_above:
+                tokenizer._eventual_warn_about_too_long_sequence(range(r.longest), None, True)
+            if result is None or self.want.only_ids:
+                return result
+            return _batch_encoding(self, result, text, None, False, False)
+        d = Documents()
         try:
             if not self.is_split:
                 if PyUnicode_Check(text):
@@ -174,7 +188,7 @@ cdef class Plan:
                             return None
                         text, pair = split
                     if pair is None:
-                        if not _add_texts(d, text):
+                        if d.add_list(text) < samples:
                             return None
                     else:
                         pair = list(pair)
@@ -211,6 +225,10 @@ cdef class Plan:
                 backend._publish(self, self.truncation, self.padding, self.special_as_text, self.full_overflow)
             r.samples = samples
             r.bare = not batched and not self.want.overflow
+            if samples * r.per <= FEW and not self.want.overflow:
+                r.sequences = few_sequences
+                r.rows = few_rows
+                r.capacity = FEW
             result = _rows(self, d, &r, ends, False)
             if result is READ_AGAIN:
                 result = _rows(self, d, &r, ends, True)
@@ -223,8 +241,9 @@ cdef class Plan:
             return _batch_encoding(self, result, text, pair, batched, r.per == 2)
         finally:
             free(ends)
-            free(r.sequences)
-            free(r.rows)
+            if r.sequences != few_sequences:
+                free(r.sequences)
+                free(r.rows)
 
 
 cdef object _batch_encoding(Plan p, dict data, object text, object pair, bint batched, bint is_pair):
@@ -286,6 +305,32 @@ cdef object _rows(Plan p, Documents d, Rows *r, int64_t *ends, bint as_stopped):
         e.release()
 
 
+cdef object _row_of_short(Plan p, Rows *r, object text):
+    """`_rows` of one short text, of which no offsets and no windows are wanted."""
+    cdef WorkerBox box
+    cdef Sequence sequence
+    cdef Row row
+    cdef int64_t end = 0
+    box = p.engine.checkout(1)
+    try:
+        p.engine.encode_short(box, text, None, p.max_length if p.max_length >= 0 and not p.left_truncation else 0, &end)
+        sequence.ids = box.w.ids
+        sequence.spans = NULL
+        sequence.n = box.w.n_ids
+        r.sequences = &sequence
+        r.rows = &row
+        r.capacity = r.samples = 1
+        r.bare = True
+        r.items = p.single.items
+        r.n_items = p.single.n_items
+        r.n_special = p.single.n_special
+        return None if _layout(p, r, False) else output(r)
+    finally:
+        r.sequences = NULL
+        r.rows = NULL
+        p.engine.checkin(box)
+
+
 cdef object READ_AGAIN = object()
 
 
@@ -303,18 +348,6 @@ cdef object _sequences_of(RowPlan plan):
 
 
 # ---------------------------------------------------------------------- inputs
-
-cdef bint _add_texts(Documents d, list texts) except -1:
-    cdef Py_ssize_t i
-    cdef object text
-    for i in range(PyList_GET_SIZE(texts)):
-        text = <object>PyList_GET_ITEM(texts, i)
-        if not PyUnicode_Check(text):
-            return False
-        d.add_str(text)
-    d.keep = texts
-    return True
-
 
 cdef bint _add_pairs(Documents d, list texts, list pairs) except -1:
     cdef Py_ssize_t i
@@ -386,9 +419,12 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     cdef int64_t begin, end, limit
     cdef bint spans = p.want.offsets
     cdef bint inside
-    r.sequences = <Sequence *>realloc(r.sequences, <size_t>(n + 1) * sizeof(Sequence))
     if r.sequences == NULL:
-        raise MemoryError("no memory for the sequences")
+        r.sequences = <Sequence *>malloc(<size_t>(n + 1) * sizeof(Sequence))
+        if r.sequences == NULL:
+            raise MemoryError("no memory for the sequences")
+    if ends == NULL and not words and _whole_documents(e, r, spans):
+        return 0
     for k in range(n):
         s = &r.sequences[k]
         last = doc + 1 if ends == NULL else ends[k]
@@ -431,6 +467,28 @@ cdef int _sequences(Plan p, Encoded e, Rows *r, int64_t *ends, bint words, uint3
     return 0
 
 
+cdef bint _whole_documents(Encoded e, Rows *r, bint spans):
+    """`_sequences` where each one is a document and none was cut into units; False: one was."""
+    cdef int64_t u, k, at, begin = 0
+    cdef const Unit *unit
+    cdef const Worker *w
+    cdef Sequence *s
+    for u in range(e.n_units):
+        if not (e.units[u].begins and e.units[u].finishes):
+            return False
+    for u in range(e.n_units):
+        unit = &e.units[u]
+        w = e.worker(unit.thread)
+        for k in range(unit.first, unit.last):
+            s = &r.sequences[k]
+            at = unit.at + (begin - unit.row)
+            s.ids = w.ids + at
+            s.spans = w.spans + 2 * at if spans else NULL
+            s.n = e.ends[k] - begin
+            begin = e.ends[k]
+    return True
+
+
 cdef int _flatten(Encoded e, bint spans, uint32_t **flat, uint32_t **flat_spans) except -1:
     cdef int64_t i, k
     cdef const Worker *w
@@ -448,33 +506,30 @@ cdef int _flatten(Encoded e, bint spans, uint32_t **flat, uint32_t **flat_spans)
     return 0
 
 
-cdef int _add_row(Rows *r, int64_t sample, int64_t first_a, int64_t n_a, int64_t first_b, int64_t n_b) except -1:
+cdef inline int _add_row(Rows *r, int64_t sample, int64_t first_a, int64_t n_a, int64_t first_b, int64_t n_b) except -1:
     cdef Row *row
-    cdef Row *rows
-    cdef int64_t capacity
-    cdef int i
     if r.n == r.capacity:
-        capacity = r.capacity * 2 if r.capacity else r.samples
-        rows = <Row *>realloc(r.rows, <size_t>capacity * sizeof(Row))
-        if rows == NULL:
-            raise MemoryError("no memory for the rows")
-        r.rows = rows
-        r.capacity = capacity
+        _more_rows(r)
     row = &r.rows[r.n]
     row.sample = sample
     row.first_a = first_a
     row.n_a = n_a
     row.first_b = first_b
     row.n_b = n_b
-    row.length = r.n_special
-    for i in range(r.n_items):
-        if r.items[i].kind == 0:
-            row.length += n_a
-        elif r.items[i].kind == 1:
-            row.length += n_b
+    row.length = r.n_special + r.times_a * n_a + r.times_b * n_b
     if row.length > r.longest:
         r.longest = row.length
     r.n += 1
+    return 0
+
+
+cdef int _more_rows(Rows *r) except -1:
+    cdef int64_t capacity = r.capacity * 2 if r.capacity else r.samples
+    cdef Row *rows = <Row *>realloc(r.rows, <size_t>capacity * sizeof(Row))
+    if rows == NULL:
+        raise MemoryError("no memory for the rows")
+    r.rows = rows
+    r.capacity = capacity
     return 0
 
 
@@ -485,6 +540,10 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     cdef bint both
     r.n = 0
     r.longest = 0
+    r.times_a = r.times_b = 0
+    for k in range(r.n_items):
+        r.times_a += r.items[k].kind == 0
+        r.times_b += r.items[k].kind == 1
     room = p.room_pair if is_pair else p.room_single
     if p.max_length >= 0 and room <= 0:
         return NOT_HERE

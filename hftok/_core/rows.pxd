@@ -6,6 +6,9 @@ from hftok._core.worker cimport Worker
 
 cdef Documents documents_of(object texts, str what=*)
 
+# Ids of one text, uint32 (n,). exact: by the exact path (for tests).
+cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact)
+
 cdef class Encoded:
     cdef Engine engine
     cdef list boxes

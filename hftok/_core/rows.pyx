@@ -12,22 +12,25 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from hftok._core.array_memory cimport adopt, new_array, new_int64
+from hftok._core.array_memory cimport adopt, new_array, new_int64, new_uint32
 from hftok._core.documents cimport Doc, Documents, Unit
-from hftok._core.engine cimport Affix, Call, Engine, WorkerBox
+from hftok._core.engine cimport SHORT, Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker, worker_begin
 
-from hftok._core import parallel
+from hftok._core import cpu, parallel
 
 cnp.import_array()
+
+cdef extern from "matrix.h" nogil:
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
 
 cdef enum:
     PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
     PAD_ROWS = 256           # rows of a padded matrix that one thread writes at a time
-    SHORT = 512              # characters of a text that is encoded without more ado, with the GIL held
     ADOPT_TOKENS = 16384     # results of one thread from this size on are its own buffer
 
 
@@ -39,12 +42,11 @@ cdef Documents documents_of(object texts, str what="texts"):
     if PyUnicode_Check(texts) or isinstance(texts, (bytes, bytearray)):
         raise TypeError(f"{what} must be a list of str, not one {type(texts).__name__}: wrap it in a list")
     # A snapshot keeps every string alive while other Python threads run.
-    d.keep = texts = list(texts)
-    for i in range(PyList_GET_SIZE(texts)):
+    texts = list(texts)
+    i = d.add_list(texts)
+    if i < PyList_GET_SIZE(texts):
         item = <object>PyList_GET_ITEM(texts, i)
-        if not PyUnicode_Check(item):
-            raise TypeError(f"{what}[{i}] is of type {type(item).__name__}: TextInputSequence must be str")
-        d.add_str(item)
+        raise TypeError(f"{what}[{i}] is of type {type(item).__name__}: TextInputSequence must be str")
     return d
 
 
@@ -199,12 +201,11 @@ cdef object _ragged(Encoded e, bint spans, object par):
     return ids, offsets, pairs
 
 
-def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
+cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact):
     """Ids of one text as a uint32 array."""
     cdef Documents d
     cdef Encoded e
     cdef WorkerBox box
-    cdef Worker *w
     cdef cnp.npy_intp n
     cdef int64_t end = 0
     cdef object ids
@@ -217,15 +218,19 @@ def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
         e.encode(engine, d, affix, 0, False, False, None, exact)
         return _ragged(e, False, None)[0]
     box = engine.checkout(1)
-    w = box.w
     try:
-        engine.encode_short(box, text, affix, &end)
-        n = w.n_ids
-        ids = cnp.PyArray_EMPTY(1, &n, cnp.NPY_UINT32, 0)
-        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), w.ids, <size_t>n * 4)
+        engine.encode_short(box, text, affix, 0, &end)
+        n = box.w.n_ids
+        ids = new_uint32(n)
+        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), box.w.ids, <size_t>n * 4)
         return ids
     finally:
         engine.checkin(box)
+
+
+def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
+    """Ids of one text as a uint32 array."""
+    return ids_of_text(engine, text, affix, exact)
 
 
 def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, par=None, bint exact=False):
@@ -281,16 +286,15 @@ cdef struct Matrix:
     int64_t *out_special
 
 
+cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+
+
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        p[i] = value
+    ht_repeat(p, n, value, _wide)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *ids, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        out[i] = ids[i]
+    ht_widen(out, ids, n, _wide)
 
 
 cdef void _write_rows(void *ctx, int64_t group, int thread) noexcept nogil:

@@ -266,6 +266,13 @@ cdef int worker_join_room(Worker *w) noexcept nogil                             
 cdef int worker_direct(Worker *w, uint32_t id, uint32_t start, uint32_t end) noexcept nogil
 cdef int worker_begin(Worker *w, int64_t limit) noexcept nogil                    # a document begins
 cdef int worker_end(Worker *w, int64_t row) noexcept nogil                        # ... ends
+cdef inline int id_room(Worker *w, int64_t tokens) noexcept nogil:
+    """worker_id_room where there mostly is room already."""
+    if w.n_ids + tokens + 8 <= w.id_capacity and (w.spans != NULL or not w.want_spans) and (w.words != NULL or not w.want_words):
+        return SCAN_OK
+    return worker_id_room(w, tokens)
+
+
 cdef inline bint is_separator(const CharTables *t, uint8_t byte) noexcept nogil:
     """Whether an ASCII byte ends a chunk and is dropped."""
     return byte < 128 and (t.ascii.cls[byte] & (HT_RUN0 | HT_RUN1 | HT_ISOLATE | HT_SPECIAL)) == 0

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
+from hftok._core.short_calls import ShortCalls
 from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
 from hftok.hf.building import names_in
 from hftok.hf.library import (
@@ -51,7 +52,7 @@ class CallBackend(Tokenizer):
     @classmethod
     def of(cls, tokenizer: Tokenizer, every_window: bool) -> CallBackend:
         """A backend for one call of `tokenizer`. every_window: truncation keeps all of `overflowing`."""
-        self = object.__new__(cls)
+        self: CallBackend = ShortCalls.__new__(cls)
         self.__dict__.update(tokenizer.__dict__)
         self._of = tokenizer
         self._every_window = self._full_overflow = every_window

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from hftok._core.chunk_cache cimport INLINE_IDS, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, ht_key
 from hftok._core.models.merges cimport NO_SYMBOL
 from hftok._core.worker cimport (
-    BATCH, HOLES, KNOWN, KNOWN_SIZE, SCAN_OK, Hole, Kernels, WordMerges, Worker, ht_ascii, valid_fn, worker_id_room,
+    BATCH, HOLES, KNOWN, KNOWN_SIZE, SCAN_OK, Hole, Kernels, WordMerges, Worker, ht_ascii, id_room, valid_fn,
 )
 
 cdef extern from "block.h" nogil:
@@ -78,7 +78,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     for k in range(w.n_marks + 1):
         end = w.marks[k].chunk if k < w.n_marks else n
         if not w.row_begun and (k < w.n_marks or end > pos):
-            error = worker_id_room(w, w.n_prefix + w.n_suffix + 4 * BATCH)
+            error = id_room(w, w.n_prefix + w.n_suffix + 4 * BATCH)
             if error:
                 return error
             emit_around(w, w.prefix, w.n_prefix)
@@ -88,7 +88,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 j = n - filled
                 if j > BATCH:
                     j = BATCH
-                error = worker_id_room(w, (MAX_SPILLED + 4) * BATCH)
+                error = id_room(w, (MAX_SPILLED + 4) * BATCH)
                 if error:
                     return error
                 ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
@@ -147,7 +147,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 j += 1
             pos = base + j
         if k < w.n_marks:
-            error = worker_id_room(w, w.n_suffix + w.n_prefix + 4 * BATCH)
+            error = id_room(w, w.n_suffix + w.n_prefix + 4 * BATCH)
             if error:
                 return error
             emit_around(w, w.suffix, w.n_suffix)

@@ -1,0 +1,11 @@
+"""Types of the compiled module; see short_calls.pyx."""
+
+import numpy as np
+import numpy.typing as npt
+
+from hftok._core.encode import Settings
+from hftok._core.engine import Engine
+
+class ShortCalls:
+    _state: tuple[Engine, Settings] | None
+    def encode_ids(self, text: str, add_special_tokens: bool = True) -> npt.NDArray[np.uint32]: ...
