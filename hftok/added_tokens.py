@@ -124,6 +124,7 @@ class AddedToken:
         if "_flags" not in self.__dict__:
             AddedToken.__init__(self)
         for key, value in state.items():
+            key = string(key)
             if key == "content":
                 self._content = string(value)
             elif key == "special":

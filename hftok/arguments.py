@@ -28,6 +28,7 @@ __all__ = [
     "sequence_of",
     "single",
     "string",
+    "string_or_other",
     "uint32",
     "uint64",
     "vocabulary",
@@ -72,6 +73,14 @@ def string(value: Any) -> str:
     if not value.isascii():
         value.encode()  # a lone surrogate is a UnicodeEncodeError
     return str(value)
+
+
+def string_or_other(value: str) -> str:
+    """The string of an argument that may also be something else: whatever is wrong with it, none of the forms fits."""
+    try:
+        return string(value)
+    except UnicodeEncodeError as error:
+        raise TypeError(str(error)) from None
 
 
 def exact(value: Any, kind: type[T], name: str | None = None) -> T:

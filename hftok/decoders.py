@@ -14,7 +14,13 @@ from hftok.json_forms import character as json_character
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
 from hftok.patterns import Regex, pattern_argument, pattern_tree, read_pattern
-from hftok.pre_tokenizers import metaspace_tree, prepend_scheme_argument, read_byte_level, read_metaspace
+from hftok.pre_tokenizers import (
+    metaspace_fields,
+    metaspace_tree,
+    prepend_scheme_argument,
+    read_byte_level,
+    read_metaspace,
+)
 from hftok.representation import Struct, Tree
 
 __all__ = [
@@ -149,7 +155,7 @@ class Metaspace(Decoder):
     split = Attribute(boolean)
 
     def __init__(self, replacement: str = "▁", prepend_scheme: str = "always", split: bool = True) -> None:
-        self._create(replacement=replacement, prepend_scheme=prepend_scheme, split=split)
+        self._create(**metaspace_fields(replacement, prepend_scheme, split))
 
     @classmethod
     def _tree_of(cls, fields: dict[str, Any]) -> Tree:

@@ -24,6 +24,7 @@ from hftok.arguments import (
     sequence_of,
     single,
     string,
+    string_or_other,
     uint32,
     uint64,
     vocabulary,
@@ -550,12 +551,14 @@ class WordLevel(Model):
 
     def __init__(self, vocab: Vocab | str | None = None, unk_token: str | None = None) -> None:
         vocab = _vocab_argument(vocab)
+        with naming("unk_token"):
+            unk_token = "<unk>" if unk_token is None else string(unk_token)
         if isinstance(vocab, str):
             try:
                 vocab = read_vocab_json(vocab)
             except ModelError as error:
                 raise Exception(str(error)) from None
-        self._create(vocab=vocab or {}, unk_token="<unk>" if unk_token is None else unk_token)
+        self._create(vocab=vocab or {}, unk_token=unk_token)
 
     @staticmethod
     def read_file(vocab: str) -> Vocab:
@@ -572,6 +575,8 @@ class WordLevel(Model):
     @classmethod
     def from_file(cls, vocab: str, unk_token: str | None = None) -> WordLevel:
         """A WordLevel of a vocab.json."""
+        with naming("unk_token"):
+            unk_token = None if unk_token is None else string(unk_token)
         return WordLevel(WordLevel.read_file(vocab), unk_token)
 
     @classmethod
@@ -619,7 +624,8 @@ class WordPiece(Model):
         }
         for key, value in kwargs.items():
             if key in options:
-                options[key] = value
+                with naming(key):
+                    options[key] = getattr(WordPiece, key).convert(value)
             else:
                 print(f"Ignored unknown kwargs option {key}")
         if isinstance(vocab, str):
@@ -767,7 +773,7 @@ def _vocab_argument(value: Any) -> Vocab | str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return string(value)
+        return string_or_other(value)
     try:
         return vocabulary(value)
     except (TypeError, OverflowError, UnicodeEncodeError) as error:
@@ -782,7 +788,7 @@ def _merges_argument(value: Any) -> Merges | str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return string(value)
+        return string_or_other(value)
     try:
         if isinstance(value, list) and set(map(type, value)) <= {tuple} and set(map(len, value)) <= {2}:
             parts = [part for pair in value for part in pair]

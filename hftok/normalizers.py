@@ -221,7 +221,8 @@ class Replace(Normalizer):
         raise Exception("Cannot get pattern")
 
     @pattern.setter
-    def pattern(self, _pattern: str | Regex) -> None:
+    def pattern(self, pattern: str | Regex) -> None:
+        pattern_argument(pattern)
         raise Exception("Cannot set pattern, please instantiate a new replace pattern instead")
 
     @classmethod

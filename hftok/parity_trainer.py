@@ -123,9 +123,13 @@ class ParityBpeTrainer:
         end_of_word_suffix: str | None = None,
         max_token_length: int | None = None,
     ) -> None:
-        self._values: dict[str, Any] = {"variant": _variant_argument(variant), "ratio": _ratio(ratio)}
+        # All arguments are converted, in order, before the variant is looked at.
+        self._values: dict[str, Any] = {}
         self.num_merges = num_merges
+        with naming("variant"):
+            self._values["variant"] = string(variant)
         self.min_frequency = min_frequency
+        self._values["ratio"] = _ratio(ratio)
         self.global_merges = global_merges
         self.window_size = window_size
         self.alpha = alpha
@@ -137,6 +141,7 @@ class ParityBpeTrainer:
         self.continuing_subword_prefix = continuing_subword_prefix
         self.end_of_word_suffix = end_of_word_suffix
         self.max_token_length = max_token_length
+        _variant_argument(variant)
 
     @property
     def variant(self) -> str:

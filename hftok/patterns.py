@@ -7,7 +7,7 @@ from typing import Any
 
 from hftok._core.errors import RegexSyntaxError
 from hftok._core.patterns import Pattern as CompiledPattern
-from hftok.arguments import string
+from hftok.arguments import string, string_or_other
 from hftok.component import Attribute
 from hftok.json_forms import FormError, Reader, unit_variant, variant
 from hftok.json_forms import string as json_string
@@ -67,7 +67,7 @@ def pattern_argument(value: Any) -> Pattern:
         return "Regex", value.pattern
     if not isinstance(value, str):
         raise TypeError(f"a pattern must be a str or a Regex, not {type(value).__name__}")
-    return "String", string(value)
+    return "String", string_or_other(value)
 
 
 def _read_regex(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hftok._core.pre_tokenizers import PreTokenizerProgram
-from hftok.arguments import boolean, character, choice, string, uint64
+from hftok.arguments import boolean, character, choice, naming, string, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells, unit_reader
 from hftok.json_forms import (
     Field,
@@ -54,6 +54,17 @@ PREPEND_SCHEMES = ("first", "never", "always")
 prepend_scheme_argument = choice(
     PREPEND_SCHEMES, "{} is an unknown variant, should be one of ['first', 'never', 'always']"
 )
+
+
+def metaspace_fields(replacement: Any, prepend_scheme: Any, split: Any) -> dict[str, Any]:
+    """The arguments of the constructors; their types are looked at before the scheme's name."""
+    with naming("replacement"):
+        replacement = character(replacement)
+    with naming("prepend_scheme"):
+        prepend_scheme = string(prepend_scheme)
+    with naming("split"):
+        split = boolean(split)
+    return {"replacement": replacement, "prepend_scheme": prepend_scheme, "split": split}
 
 
 class PreTokenizer(Component):
@@ -205,7 +216,7 @@ class Metaspace(PreTokenizer):
     split = Attribute(boolean)
 
     def __init__(self, replacement: str = "▁", prepend_scheme: str = "always", split: bool = True) -> None:
-        self._create(replacement=replacement, prepend_scheme=prepend_scheme, split=split)
+        self._create(**metaspace_fields(replacement, prepend_scheme, split))
 
     @classmethod
     def _tree_of(cls, fields: dict[str, Any]) -> Tree:
@@ -298,7 +309,8 @@ class Split(PreTokenizer):
         raise Exception("Cannot get pattern")
 
     @pattern.setter
-    def pattern(self, _pattern: str | Regex) -> None:
+    def pattern(self, pattern: str | Regex) -> None:
+        pattern_argument(pattern)
         raise Exception("Cannot set pattern, please instantiate a new split pattern instead")
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from hftok._core.encoding import Encoding
 from hftok._core.post_process import PostProcessorProgram
-from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, uint32, uint64
+from hftok.arguments import boolean, exact, naming, pair_of, sequence_of, string, string_or_other, uint32, uint64
 from hftok.component import Attribute, Component, Description, items_of, shared_cells
 from hftok.json_forms import Field, sequence, string_map, struct, text_and_id, unit_variant, untagged, variant
 from hftok.json_forms import boolean as json_boolean
@@ -313,7 +313,7 @@ def _piece(text: str) -> Piece:
 def template(value: Any) -> tuple[Piece, ...]:
     """A template given as a string or a list of strings."""
     if isinstance(value, str):
-        return tuple(_piece(text) for text in string(value).split(" "))
+        return tuple(_piece(text) for text in string_or_other(value).split(" "))
     try:
         pieces = sequence_of(string)(value)
     except (TypeError, UnicodeEncodeError):

@@ -82,7 +82,7 @@ class Tokenizer(ShortCalls):
     """Text to tokens and back, exactly as `tokenizers.Tokenizer` 0.23.2.
 
     Args:
-        source: what to make it from: a model (as the reference's constructor), the path of a tokenizer.json, of a
+        model: what to make it from: a model (as the reference's constructor), the path of a tokenizer.json, of a
             vocab.txt, of a SentencePiece model (.model), of a rank file (.tiktoken) or of a folder that holds one, the
             text or bytes of a tokenizer.json, a Hub id, a `tokenizers.Tokenizer`, or a transformers tokenizer. An
             object passed in is copied.
@@ -119,13 +119,13 @@ class Tokenizer(ShortCalls):
         self._set_parts(TokenizerParts(BPE()))
         return self
 
-    def __init__(self, source: Any) -> None:
-        if isinstance(source, Model):
-            self._set_parts(TokenizerParts(source))
+    def __init__(self, model: Any) -> None:
+        if isinstance(model, Model):
+            self._set_parts(TokenizerParts(model))
             return
         from hftok.loading import load_source
 
-        load_source(self, source)
+        load_source(self, model)
 
     # ---- making and keeping the parts --------------------------------------------------------------------------------
 

@@ -124,7 +124,8 @@ cdef int _compile(PostProcessorProgram program, object spec) except -1:
         bool_argument(rest[2], "use_regex")
     elif kind == "TemplateProcessing" and len(rest) in (3, 4):
         stage.kind = TEMPLATE
-        specials = {name: _special_token(ids, tokens) for name, (ids, tokens) in rest[2].items()}
+        used = {piece[1] for piece in (*rest[0], *rest[1]) if piece[0] == "special"}
+        specials = {name: _special_token(ids, tokens) for name, (ids, tokens) in rest[2].items() if name in used}
         stage.single = [_piece(piece, specials) for piece in rest[0]]
         stage.pair = [_piece(piece, specials) for piece in rest[1]]
         counts = rest[3] if len(rest) == 4 else (_count_added(stage.single), _count_added(stage.pair))

@@ -70,18 +70,30 @@ cdef int behavior_argument(object behavior) except -1:
 
 cdef int find_matches(object pattern, PreTokenized *p, const Split *s) except -1:
     """Matches of what NormalizedString.split and replace take: a str, or a Regex (an object with a str `pattern`)."""
+    cdef object expression = pattern_argument(pattern)
     cdef bytes literal
     cdef Pattern compiled
-    if isinstance(pattern, str):
+    if expression is None:
         literal = pattern.encode("utf-8")
         pt_match_literal(p, s, literal, len(literal))
     else:
-        expression = getattr(pattern, "pattern", None)
-        if not isinstance(expression, str):
-            raise TypeError(f"a pattern must be a str or a Regex, not {type(pattern).__name__}")
         compiled = compiled_regex(expression)
         compiled.match(p, s)
     return fail_with(p)
+
+
+cdef object pattern_argument(object pattern):
+    """The expression of a Regex; None for a str."""
+    if isinstance(pattern, str):
+        try:
+            pattern.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TypeError(f"a pattern must be a str or a Regex: {error}") from None
+        return None
+    expression = getattr(pattern, "pattern", None)
+    if not isinstance(expression, str):
+        raise TypeError(f"a pattern must be a str or a Regex, not {type(pattern).__name__}")
+    return expression
 
 
 cdef dict _compiled = {}
@@ -302,9 +314,11 @@ cdef class NormalizedText:
         >>> [n.normalized for n in NormalizedString("a-b").split("-", "isolated")]
         ['a', '-', 'b']
         """
-        cdef int how = behavior_argument(behavior)
+        cdef int how
         cdef int64_t i, start, end, size
         cdef Split piece
+        pattern_argument(pattern)
+        how = behavior_argument(behavior)
         self.open()
         find_matches(pattern, self.p, self.s)
         pt_apply_behavior(self.p, how)
@@ -417,12 +431,18 @@ cdef object sliced(NormalizedText text, object range):
     elif isinstance(range, tuple):
         if len(range) != 2:
             raise TypeError("a range is a number, a pair (start, end) or a slice")
-        start, end = usize_argument(range[0], None), usize_argument(range[1], None)
+        try:
+            start, end = usize_argument(range[0], None), usize_argument(range[1], None)
+        except OverflowError as error:
+            # Whatever is wrong, none of the three forms fits (bindings/python/src/utils/normalization.rs, PyRange).
+            raise TypeError(f"the numbers of a range must be 0 or more and fit into 64 bits: {error}") from None
     else:
         try:
             index = range.__index__()
         except AttributeError:
             raise TypeError("a range is a number, a pair (start, end) or a slice") from None
+        if not -(1 << 63) <= index < 1 << 63:
+            raise TypeError("the number of a range must fit into 64 bits")
         if index < 0:
             if -index > size:
                 raise ValueError(f"{-index} is bigger than max len")
@@ -690,11 +710,12 @@ cdef class PreTokenizedText:
         [('é b', (0, 4), None)]
         """
         cdef str referential = str_argument(offset_referential, "offset_referential")
-        cdef str kind = str_argument(offset_type, "offset_type")
+        cdef str kind
         cdef int64_t i, a, b, offset = 0
         cdef CharCursor cursor
         if referential not in ("original", "normalized"):
             raise ValueError("Wrong value for OffsetReferential, expected one of `original, normalized`")
+        kind = str_argument(offset_type, "offset_type")
         if kind not in ("byte", "char"):
             raise ValueError("Wrong value for OffsetType, expected one of `byte, char`")
         self.open()

@@ -23,6 +23,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from hftok._core.arguments cimport u32_argument
 from hftok._core.models.ranks cimport RankTable
 from hftok._core.models.vocab_map cimport VocabTable, vocab_find
 from hftok._core.parallel cimport parallel_for
@@ -131,9 +132,10 @@ cdef class RankEncoding:
             raise TypeError(f"'{type(pat_str).__name__}' object is not an instance of 'str'")
         table = RankTable(dict(mergeable_ranks))
         specials = dict(special_tokens)
-        for name in specials:
+        for name, value in specials.items():
             if not isinstance(name, str):
                 raise TypeError(f"'{type(name).__name__}' object is not an instance of 'str'")
+            u32_argument(value, "special_tokens")
         order = None
         if overlapping(specials):
             names = sorted(specials, key=len, reverse=True) if longest_first else table_order(specials)

@@ -61,6 +61,8 @@ def items_of(spec, bint is_pair, bint add_special_tokens, uint32_t bare_type_id=
                 if piece[1] not in spec[3]:
                     return None
                 ids, tokens = spec[3][piece[1]]
+                if len(ids) != len(tokens):
+                    return None
                 items.append(("special", list(ids), list(tokens), piece[2]))
         return items, True, False
     return None

@@ -325,6 +325,14 @@ def test_signatures_of_python_classes(module):
         assert_signatures(getattr(theirs, name), getattr(ours, name))
 
 
+def test_a_model_by_keyword():
+    for library in (hftok, tokenizers):
+        tokenizer = library.Tokenizer(model=library.models.WordLevel({"a": 0}, "a"))
+        assert tokenizer.encode("a").ids == [0]
+        with pytest.raises(TypeError):
+            library.Tokenizer()
+
+
 def test_options_that_have_no_signature(capfd):
     """Those that are taken by keyword: each of the reference's is known, and of others the same is said."""
     tokenizer = hftok.Tokenizer(hftok.models.BPE())

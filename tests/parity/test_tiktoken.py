@@ -307,6 +307,10 @@ def test_errors_of_the_constructor():
         {"pat_str": ".", "mergeable_ranks": {"a": 1}, "special_tokens": {}},
         {"pat_str": ".", "mergeable_ranks": {b"a": "1"}, "special_tokens": {}},
         {"pat_str": ".", "mergeable_ranks": BYTES, "special_tokens": {b"a": 300}},
+        {"pat_str": ".", "mergeable_ranks": BYTES, "special_tokens": {"a": 300.0}},
+        {"pat_str": ".", "mergeable_ranks": BYTES, "special_tokens": {"a": float("nan")}},
+        {"pat_str": ".", "mergeable_ranks": BYTES, "special_tokens": {"a": -1}},
+        {"pat_str": ".", "mergeable_ranks": BYTES, "special_tokens": {"a": 2**32}},
     ):
         mine, their = (outcome(lib.Encoding, "x", **parts) for lib in (tiktoken, reference))
         assert mine[0] == their[0], parts

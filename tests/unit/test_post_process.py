@@ -334,7 +334,7 @@ def test_every_whitespace_character_is_trimmed_as_in_the_reference() -> None:
         ("BertProcessing", ("a", 1)),
         ("BertProcessing", ("a", -1), ("b", 1)),
         ("TemplateProcessing", (("C", 0),), (), {}),
-        ("TemplateProcessing", (), (), {"a": ([1], [])}),
+        ("TemplateProcessing", (("special", "a", 0),), (), {"a": ([1], [])}),
         ("Sequence", (("x",),)),
         ("ByteLevel", 1, True, True),
     ],

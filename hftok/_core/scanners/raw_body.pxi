@@ -322,7 +322,9 @@ cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint hig
         else:
             ht_iota(w.character, <int>size, w.index + base)
             w.character += <uint32_t>size
-    if prefix:
+    # The space goes before text that does not begin with one, and what begins it is the normal form's business: U+00A0 is a
+    # space in NFKC, U+00A8 a space and a mark (pre_tokenizers/byte_level.rs looks at normalized text).
+    if prefix and not (k == 0 and w.text[base] == c' '):
         w.text[base - 1] = c' '
         base -= 1
         if full:
