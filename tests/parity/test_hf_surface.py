@@ -338,12 +338,12 @@ def test_padding_with_what_is_no_id() -> None:
         return tokenizer.pad_token_id
 
     def type_id(value: Any) -> Step:
-        return lambda tokenizer: setattr(tokenizer, "pad_token_type_id", value)
+        return lambda tokenizer: setattr(tokenizer, "_pad_token_type_id", value)
 
     pads = [
-        method("pad", {"input_ids": ids, "token_type_ids": [[1] * len(row) for row in ids]}, return_tensors=tensors)
+        method("pad", {"input_ids": ids, "token_type_ids": [[1] * len(row) for row in ids]}, **kwargs)
         for ids in ([[2, 3], [4, 5]], [[2, 3], [4]])
-        for tensors in ("pt", "np", None)
+        for kwargs in ({"return_tensors": "pt"}, {"return_tensors": "np", "padding": False}, {"padding": False}, {})
     ]
     calls = [method("__call__", texts, padding=True, return_tensors="pt") for texts in (TEXTS[:2], TEXTS[:1])]
     check(*make(), [*pads, no_padding_token, *pads, *calls, *calls])
