@@ -1,19 +1,84 @@
-"""The calls of training and serving code: a transformers tokenizer called on single texts and batches."""
+"""The calls of training and serving code: a transformers tokenizer called on texts, batches and conversations."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import pathlib
 import time
 import timeit
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
 from benchmarks.measure import machine, print_table
 
+MESSAGES = 40
+# For tokenizers that bring no chat template.
+TEMPLATE = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
 
-def plain(batch: Any) -> dict[str, Any]:
-    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in batch.items()}
+
+def sides_of(path: str) -> dict[str, Any]:
+    """The peers, on one tokenizer: that of a folder with a configuration, or a BERT tokenizer.json."""
+    import transformers
+
+    import hftok.hf
+
+    folder = pathlib.Path(path).parent
+    if (folder / "tokenizer_config.json").is_file():
+        return {
+            "hftok": hftok.hf.AutoTokenizer.from_pretrained(folder),
+            "transformers": transformers.AutoTokenizer.from_pretrained(folder),
+        }
+    tokens = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
+    sides: dict[str, Any] = {
+        "hftok": hftok.hf.PreTrainedTokenizerFast(tokenizer_file=path, model_max_length=512, **tokens),
+        "transformers": transformers.PreTrainedTokenizerFast(tokenizer_file=path, model_max_length=512, **tokens),
+    }
+    try:
+        import nanotoken
+
+        live = transformers.PreTrainedTokenizerFast(tokenizer_file=path, **tokens)
+        sides["nanotoken"] = nanotoken.Tokenizer(live).as_hf()
+    except ImportError:
+        pass
+    return sides
+
+
+def plain(result: Any) -> Any:
+    if isinstance(result, str):
+        return result
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in result.items()}
+
+
+def calls(texts: list[str], sizes: list[int], max_length: int) -> Iterator[tuple[str, int, Callable[[Any], Any]]]:
+    """(what it is, number of texts, the call)."""
+    settings = {"padding": True, "truncation": True, "max_length": max_length}
+    for size in sizes:
+        batch: Any = texts[:size] if size > 1 else texts[0]
+        other: Any = texts[size : 2 * size] if size > 1 else texts[1]
+        for what, args, kwargs in (
+            ("to tensors", (batch,), {"return_tensors": "pt"}),
+            ("to lists", (batch,), {}),
+            ("and their offsets to lists", (batch,), {"return_offsets_mapping": True}),
+            ("and a second one each to tensors", (batch, other), {"return_tensors": "pt"}),
+        ):
+            yield f"{size} text(s) {what}", size, lambda t, a=args, k=kwargs: t(*a, **settings, **k)
+    turns = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts[:MESSAGES])]
+    for what, kwargs in (
+        ("to text", {"tokenize": False}),
+        ("to tensors", {"return_dict": True, "return_tensors": "pt"}),
+    ):
+        yield f"{MESSAGES} messages {what}", 1, lambda t, k=kwargs: t.apply_chat_template(turns, **k)
 
 
 def main(arguments: list[str]) -> int:
@@ -29,56 +94,45 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     clock = time.process_time if options.processor_time else time.perf_counter
     import torch  # noqa: F401  (tensors are what is measured)
-    import transformers
-
-    import hftok
 
     print(json.dumps(machine()))
-    path = tokenizer_path(options.tokenizer)
-    tokens = {
-        "pad_token": "[PAD]",
-        "unk_token": "[UNK]",
-        "cls_token": "[CLS]",
-        "sep_token": "[SEP]",
-        "mask_token": "[MASK]",
-    }
-    sides: dict[str, Any] = {
-        "hftok": hftok.Tokenizer(path).as_hf(model_max_length=512, **tokens),
-        "transformers": transformers.PreTrainedTokenizerFast(tokenizer_file=path, model_max_length=512, **tokens),
-    }
-    try:
-        import nanotoken
-
-        live = transformers.PreTrainedTokenizerFast(tokenizer_file=path, **tokens)
-        sides["nanotoken"] = nanotoken.Tokenizer(live).as_hf()
-    except ImportError:
-        pass
+    sides = sides_of(tokenizer_path(options.tokenizer))
+    for side in sides.values():
+        if getattr(side, "chat_template", None) is None:
+            side.chat_template = TEMPLATE
+        if side.pad_token is None:
+            side.pad_token = side.eos_token
     with excerpts([options.corpus], 4) as files:
         text = " ".join(documents(next(iter(files.values()))))
     texts = [text[i : i + options.characters] for i in range(0, len(text), options.characters)]
-    settings = {"padding": True, "truncation": True, "max_length": options.max_length}
-    for size in options.batches:
-        batch = texts[:size] if size > 1 else texts[0]
-        for tensors in ("pt", None):
-            expected = plain(sides["hftok"](batch, return_tensors=tensors, **settings))
-            for name, side in sides.items():
-                found = plain(side(batch, return_tensors=tensors, **settings))
-                if {key: found[key] for key in expected if key in found} != expected:
-                    print(f"{name} and hftok differ at batch {size}, tensors {tensors}")
-                    return 1
-            best = dict.fromkeys(sides, float("inf"))
-            for _ in range(options.rounds):
-                for name, side in sides.items():
-                    timer = timeit.Timer(
-                        lambda s=side, b=batch, t=tensors: s(b, return_tensors=t, **settings), timer=clock
-                    )
-                    number = max(1, timer.autorange()[0] // 4)
-                    best[name] = min(best[name], timer.timeit(number) / number)
-            table = [
-                [name, f"{seconds * 1e6:.1f}", f"{seconds * 1e6 / size:.2f}", f"{seconds / best['hftok']:.2f}x"]
-                for name, seconds in best.items()
-            ]
-            what = "lists" if tensors is None else tensors
-            title = f"{size} text(s) of {options.characters} characters to {what}, padded, cut at {options.max_length}"
-            print_table(title, ["", "us a call", "us a text", "to hftok"], table, options.json)
+    for what, size, call in calls(texts, options.batches, options.max_length):
+        able = dict(sides)
+        expected = plain(call(sides["hftok"]))
+        for name, side in sides.items():
+            try:
+                found = plain(call(side))
+            except Exception:
+                if name in ("hftok", "transformers"):
+                    raise
+                del able[name]  # a peer that does not do that
+                continue
+            if isinstance(expected, dict):
+                found = {key: found[key] for key in expected if key in found or name == "transformers"}
+            if found != expected and not (isinstance(expected, dict) and found.items() <= expected.items()):
+                print(f"{name} and hftok differ: {what}")
+                return 1
+        best = dict.fromkeys(able, float("inf"))
+        for _ in range(options.rounds):
+            for name, side in able.items():
+                timer = timeit.Timer(lambda s=side, c=call: c(s), timer=clock)
+                number = max(1, timer.autorange()[0] // 4)
+                best[name] = min(best[name], timer.timeit(number) / number)
+        table = [
+            [name, f"{seconds * 1e6:.1f}", f"{seconds * 1e6 / size:.2f}", f"{seconds / best['hftok']:.2f}x"]
+            for name, seconds in best.items()
+        ]
+        title = f"{what}, {options.characters} characters each"
+        if "messages" not in what:
+            title += f", padded, cut at {options.max_length}"
+        print_table(title, ["", "us a call", "us a text", "to hftok"], table, options.json)
     return 0

@@ -123,7 +123,7 @@ class Attribute(Generic[T]):
 class Component:
     """What the six kinds of components share. Not part of the reference's surface."""
 
-    __slots__ = ("_cells", "_many", "_program_for")
+    __slots__ = ("_cells", "_compiled", "_many")
 
     _family: ClassVar[str] = "Component"  # the family's name in messages
     _custom_family: ClassVar[str] = "Component"  # ... of custom components
@@ -131,7 +131,7 @@ class Component:
 
     _cells: list[Cell]
     _many: bool
-    _program_for: tuple[list[Description], Any] | None
+    _compiled: list[tuple[list[Description], Any] | None]  # one item; all handles of a component share the list
 
     def __init_subclass__(cls) -> None:
         """The kinds are final, as in the reference: what a kernel is compiled from must be what the class says."""
@@ -161,7 +161,7 @@ class Component:
     def _set_cells(self, cells: list[Cell], *, many: bool) -> None:
         self._cells = cells
         self._many = many
-        self._program_for = None
+        self._compiled = [None]
 
     @classmethod
     def _of_cell(cls, cell: Cell) -> Self:
@@ -185,8 +185,10 @@ class Component:
         if self._many:
             handle: Self = object.__new__(type(self))
             handle._set_cells(self._cells, many=True)
-            return handle
-        return type(self)._of_cell(self._cells[0])
+        else:
+            handle = type(self)._of_cell(self._cells[0])
+        handle._compiled = self._compiled  # tokenizer.pre_tokenizer is asked for anew for every text
+        return handle
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -205,11 +207,21 @@ class Component:
         """What the kernels are compiled from: a nested tuple that starts with the kind's name."""
         return self._description().spec()
 
+    @property
+    def _program_for(self) -> tuple[list[Description], Any] | None:
+        """The program that was compiled last, and the descriptions that it was compiled from."""
+        return self._compiled[0]
+
+    @_program_for.setter
+    def _program_for(self, value: tuple[list[Description], Any] | None) -> None:
+        self._compiled[0] = value
+
     def _program(self, compile_spec: Callable[[tuple[Any, ...]], Any]) -> Any:
         """The program compiled from the spec; compiled anew only after a change."""
         now = [cell.description for cell in self._cells]
-        if self._program_for is not None:
-            before, program = self._program_for
+        known = self._program_for
+        if known is not None:
+            before, program = known
             if len(before) == len(now) and all(a is b for a, b in zip(before, now, strict=True)):
                 return program
         program = compile_spec(self._spec())

@@ -1,16 +1,14 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hftok._core.hf_rows import Plan
 
+ENTRIES: tuple[str, ...]
+
 def connect(
     enumerations: Iterable[type[Any]],
-    slow_call: Callable[..., Any],
-    slow_encode: Callable[..., Any],
-    slow_encode_plus: Callable[..., Any],
-    plan_of_call: Callable[[Any, dict[str, Any]], Plan | None],
-    plan_of_encode: Callable[[Any, dict[str, Any]], Plan | None],
-    plan_of_encode_plus: Callable[[Any, dict[str, Any]], Plan | None],
+    slow_ways: Mapping[str, Callable[..., Any]],
+    plans_of: Mapping[str, Callable[[Any, dict[str, Any]], Plan | None]],
 ) -> None: ...
 
 class Door:
@@ -22,4 +20,6 @@ class Door:
 
 def call(self: Any, *args: Any, **kwargs: Any) -> Any: ...
 def encode(self: Any, *args: Any, **kwargs: Any) -> Any: ...
-def encode_plus(self: Any, *args: Any, **kwargs: Any) -> Any: ...
+def encode_resolved(self: Any, *args: Any, **kwargs: Any) -> Any: ...
+def encode_one(self: Any, *args: Any, **kwargs: Any) -> Any: ...
+def encode_batch(self: Any, *args: Any, **kwargs: Any) -> Any: ...

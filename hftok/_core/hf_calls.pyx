@@ -1,10 +1,10 @@
-"""The way into a transformers tokenizer on hftok: `__call__`, `encode` and `_encode_plus`.
+"""The way into a transformers tokenizer on hftok: `__call__`, `encode` and `_encode_plus`; in 4.57 `encode_plus` and
+`batch_encode_plus` in place of the last.
 
 What it does: finds the plan of a call by its keyword arguments, in one dictionary look-up, and runs it. A call seen for the
 first time, and any that is not of a simple form, takes the slow way: transformers' own code over a backend of its own
 settings. When that was fine, the plan is made and kept.
-Rule of the reference: transformers' `PreTrainedTokenizerBase.__call__` and `encode`, `TokenizersBackend._encode_plus`. A plan
-is only ever used for calls that transformers answers without a warning, and only while nothing that it was made from has
+Rule of the reference: these methods of transformers' `PreTrainedTokenizerBase` and `TokenizersBackend`. A plan is only ever used for calls that transformers answers without a warning, and only while nothing that it was made from has
 changed: the backend's components and added tokens, any attribute of the tokenizer, the names of its inputs, its padding token.
 Left to others: how arguments are resolved (hftok/hf/calls.py), how rows are made (hf_rows.pyx).
 """
@@ -33,10 +33,14 @@ cdef enum:
 cdef enum:
     KEPT_PLANS = 256         # per entry
 
-cdef enum Entry:
+cdef enum Entry:             # the order of ENTRIES
     CALL
     ENCODE
-    ENCODE_PLUS
+    RESOLVED                 # _encode_plus: strategies are resolved already
+    ONE                      # encode_plus
+    BATCH                    # batch_encode_plus
+
+ENTRIES = ("__call__", "encode", "_encode_plus", "encode_plus", "batch_encode_plus")
 
 cdef dict _common = {
     "add_special_tokens": BOOL, "max_length": NONE | INT, "stride": INT, "is_split_into_words": BOOL,
@@ -46,27 +50,31 @@ cdef dict _common = {
     "split_special_tokens": NONE | BOOL, "sanitize_control_tokens": FALSE, "full_overflow": BOOL, "text": 0, "text_pair": 0,
 }
 cdef dict _of_call = {**_common, "padding": BOOL | STR | MEMBER, "truncation": NONE | BOOL | STR | MEMBER}
-cdef dict _of_encode_plus = {**_common, "padding_strategy": MEMBER, "truncation_strategy": MEMBER}
+cdef dict _of_resolved = {**_common, "padding_strategy": MEMBER, "truncation_strategy": MEMBER}
+cdef dict _of_batch = {**_of_call, "batch_text_or_text_pairs": 0}
+_of_batch.pop("text")
+_of_batch.pop("text_pair")
 
 # In a key, True and 1 must not be the same.
 cdef object _true = object()
 cdef object _false = object()
 
 cdef tuple _enumerations = ()
-cdef object _slow_call, _slow_encode, _slow_encode_plus, _plan_of_call, _plan_of_encode, _plan_of_encode_plus
-_slow_call = _slow_encode = _slow_encode_plus = _plan_of_call = _plan_of_encode = _plan_of_encode_plus = None
+cdef tuple _slow_ways = (None,) * 5
+cdef tuple _plans_of = (None,) * 5
 
 
-def connect(enumerations, slow_call, slow_encode, slow_encode_plus, plan_of_call, plan_of_encode, plan_of_encode_plus):
-    """Give this module transformers' enumerations, the slow ways, and what makes a call's Plan (or None)."""
-    global _enumerations, _slow_call, _slow_encode, _slow_encode_plus, _plan_of_call, _plan_of_encode, _plan_of_encode_plus
+def connect(enumerations, slow_ways, plans_of):
+    """Give this module transformers' enumerations and, by the names of ENTRIES, the slow ways and what makes a call's Plan (or
+    None)."""
+    global _enumerations, _slow_ways, _plans_of
     _enumerations = tuple(enumerations)
-    _slow_call = slow_call
-    _slow_encode = slow_encode
-    _slow_encode_plus = slow_encode_plus
-    _plan_of_call = plan_of_call
-    _plan_of_encode = plan_of_encode
-    _plan_of_encode_plus = plan_of_encode_plus
+    _slow_ways = tuple([slow_ways.get(name) for name in ENTRIES])
+    _plans_of = tuple([plans_of.get(name) for name in ENTRIES])
+
+
+cdef inline dict _kinds(Entry entry):
+    return _of_batch if entry == BATCH else _of_resolved if entry == RESOLVED else _of_call
 
 
 cdef tuple _key(dict kwargs, dict kinds):
@@ -123,9 +131,7 @@ cdef class Door:
 
     is_open: whether plans may be used at all; False where a class or a user has replaced a method that they stand for.
     """
-    cdef dict calls
-    cdef dict encodes
-    cdef dict encodes_plus
+    cdef list plans                    # by Entry
     cdef object engines
     cdef readonly int64_t generation
     cdef public bint is_open
@@ -149,12 +155,10 @@ cdef class Door:
     def forget(self):
         """Something has changed: no plan holds any more."""
         self.generation += 1
-        self.calls = {}
-        self.encodes = {}
-        self.encodes_plus = {}
+        self.plans = [{}, {}, {}, {}, {}]
         self.is_judged = False
 
-    cdef object run(self, object tokenizer, dict attributes, tuple args, dict kwargs, dict kinds, dict plans):
+    cdef object run(self, object tokenizer, dict attributes, tuple args, dict kwargs, Entry entry):
         """The call's result, or None where the slow way must be taken."""
         cdef PyObject *found
         cdef object backend, text, pair = None
@@ -164,19 +168,19 @@ cdef class Door:
         cdef Py_ssize_t i, n = PyTuple_GET_SIZE(args)
         if n == 1:
             text = <object>PyTuple_GET_ITEM(args, 0)
-        elif n == 2:
+        elif n == 2 and entry != BATCH:
             text = <object>PyTuple_GET_ITEM(args, 0)
             pair = <object>PyTuple_GET_ITEM(args, 1)
         elif n == 0:
-            text = kwargs.get("text")
+            text = kwargs.get("batch_text_or_text_pairs" if entry == BATCH else "text")
         else:
             return None
         if text is None:
             return None
-        key = _key(kwargs, kinds)
+        key = _key(kwargs, _kinds(entry))
         if key is None:
             return None
-        found = PyDict_GetItemWithError(plans, key)
+        found = PyDict_GetItemWithError(<dict>self.plans[<int>entry], key)
         if found == NULL:
             return None
         if <object>found is None:
@@ -188,7 +192,7 @@ cdef class Door:
                 if n == 2:
                     return None
                 pair = <object>found
-            if n and PyDict_GetItem(kwargs, "text") != NULL:
+            if n and PyDict_GetItem(kwargs, "batch_text_or_text_pairs" if entry == BATCH else "text") != NULL:
                 return None
         found = PyDict_GetItem(attributes, "_tokenizer")
         if found == NULL:
@@ -220,7 +224,7 @@ cdef class Door:
     cdef object keep(self, object tokenizer, dict attributes, dict kwargs, Entry entry):
         """After a call that went the slow way and was fine: make its plan, if there is one, and keep it."""
         cdef dict plans
-        cdef tuple key = _key(kwargs, _of_encode_plus if entry == ENCODE_PLUS else _of_call)
+        cdef tuple key = _key(kwargs, _kinds(entry))
         cdef object engines = getattr(attributes.get("_tokenizer"), "_engines", None)
         cdef int64_t generation
         if key is None:
@@ -229,19 +233,16 @@ cdef class Door:
             self.forget()
             self.engines = engines
             self.is_judged = True
-        plans = self.plans_of(entry)
+        plans = <dict>self.plans[<int>entry]
         generation = self.generation
         if key in plans:
             return None
-        plan = (_plan_of_call if entry == CALL else _plan_of_encode if entry == ENCODE else _plan_of_encode_plus)(tokenizer, kwargs)
+        plan = _plans_of[<int>entry](tokenizer, kwargs)
         if generation == self.generation:
             if len(plans) >= KEPT_PLANS:
                 plans.clear()
             plans[key] = plan
         return None
-
-    cdef dict plans_of(self, Entry entry):
-        return self.calls if entry == CALL else self.encodes if entry == ENCODE else self.encodes_plus
 
 
 cdef Door _door(object tokenizer, dict attributes):
@@ -257,26 +258,34 @@ cdef Door _door(object tokenizer, dict attributes):
     return door if door.is_open else None
 
 
-cdef object _enter(object tokenizer, tuple args, dict kwargs, Entry entry, object slow):
+cdef object _enter(object tokenizer, tuple args, dict kwargs, Entry entry):
     cdef dict attributes = tokenizer.__dict__
     cdef Door door = _door(tokenizer, attributes)
     if door is None:
-        return slow(tokenizer, *args, **kwargs)
-    result = door.run(tokenizer, attributes, args, kwargs, _of_encode_plus if entry == ENCODE_PLUS else _of_call, door.plans_of(entry))
+        return _slow_ways[<int>entry](tokenizer, *args, **kwargs)
+    result = door.run(tokenizer, attributes, args, kwargs, entry)
     if result is not None:
         return result
-    result = slow(tokenizer, *args, **kwargs)
+    result = _slow_ways[<int>entry](tokenizer, *args, **kwargs)
     door.keep(tokenizer, attributes, kwargs, entry)
     return result
 
 
 def call(self, *args, **kwargs):
-    return _enter(self, args, kwargs, CALL, _slow_call)
+    return _enter(self, args, kwargs, CALL)
 
 
 def encode(self, *args, **kwargs):
-    return _enter(self, args, kwargs, ENCODE, _slow_encode)
+    return _enter(self, args, kwargs, ENCODE)
 
 
-def encode_plus(self, *args, **kwargs):
-    return _enter(self, args, kwargs, ENCODE_PLUS, _slow_encode_plus)
+def encode_resolved(self, *args, **kwargs):
+    return _enter(self, args, kwargs, RESOLVED)
+
+
+def encode_one(self, *args, **kwargs):
+    return _enter(self, args, kwargs, ONE)
+
+
+def encode_batch(self, *args, **kwargs):
+    return _enter(self, args, kwargs, BATCH)

@@ -29,7 +29,8 @@ cdef class Plan:
     cdef bint add_special_tokens
     cdef bint is_split
     cdef bint takes_short              # a short text goes the shortest way: `_row_of_short`
-    cdef bint only_one                 # an input is one text (or pair): lists of them are not taken
+    cdef bint takes_one                # what an input may be: one text (or pair), a list of them
+    cdef bint takes_batches
     cdef int64_t max_length            # -1: no truncation
     cdef int64_t room_single           # tokens besides the special ones
     cdef int64_t room_pair

@@ -42,5 +42,6 @@ class Plan:
         tensors: str | None,
         warn_above: int | None,
         trim_table: TrimTable | None = None,
-        only_one: bool = False,
+        takes_one: bool = True,
+        takes_batches: bool = True,
     ) -> None: ...

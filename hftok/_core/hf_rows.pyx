@@ -71,13 +71,15 @@ cdef class Plan:
 
     engine, settings: what the backend encodes with. truncation: None or TruncationParams; padding: None or PaddingParams.
     names: model_input_names. tensors: None, "np" or "pt". warn_above: rows of more tokens are warned about, None: never.
-    trim_table: where offsets are wanted and the post-processor trims them. only_one: batches are for the other way.
+    trim_table: where offsets are wanted and the post-processor trims them. takes_one, takes_batches: other
+    inputs are for the other way.
     ValueError where no rows of this form can be made here.
     """
 
     def __init__(self, Engine engine not None, settings, truncation, padding, special_as_text, full_overflow, names, pad_token,
                  add_special_tokens, is_split, want_types, want_attention, want_special, want_offsets, want_length,
-                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None, only_one=False):
+                 want_overflow, only_ids, tensors, warn_above, TrimTable trim_table=None, takes_one=True,
+                 takes_batches=True):
         self.engine = engine
         self.settings = settings
         self.truncation = truncation
@@ -89,7 +91,8 @@ cdef class Plan:
         self.pad_token = pad_token
         self.add_special_tokens = add_special_tokens
         self.is_split = is_split
-        self.only_one = only_one
+        self.takes_one = takes_one
+        self.takes_batches = takes_batches
         self.single = settings.plan(False, add_special_tokens)
         self.pair = settings.plan(True, add_special_tokens)
         if self.single is None or self.pair is None:
@@ -104,7 +107,7 @@ cdef class Plan:
         self.want.length = want_length and not only_ids
         self.want.overflow = want_overflow
         self.want.only_ids = only_ids
-        self.takes_short = not is_split and not self.want.offsets and not want_overflow
+        self.takes_short = takes_one and not is_split and not self.want.offsets and not want_overflow
         if self.want.offsets and (self.single.trims or self.pair.trims):
             stages = trimming_stages(settings.post_processor)
             if len(stages) != 1 or trim_table is None:
@@ -163,6 +166,8 @@ cdef class Plan:
         try:
             if not self.is_split:
                 if PyUnicode_Check(text):
+                    if not self.takes_one:
+                        return None
                     d.add_str(text)
                     if pair is not None:
                         if not PyUnicode_Check(pair):
@@ -174,7 +179,7 @@ cdef class Plan:
                             pair = None
                 else:
                     batched = True
-                    if self.only_one:
+                    if not self.takes_batches:
                         return None
                     if not isinstance(text, (list, tuple)) or not (pair is None or isinstance(pair, (list, tuple))):
                         return None
@@ -199,13 +204,13 @@ cdef class Plan:
                 if not isinstance(text, (list, tuple)) or not (pair is None or isinstance(pair, (list, tuple))):
                     return None
                 batched = len(text) > 0 and isinstance(text[0], (list, tuple))
+                if not (self.takes_batches if batched else self.takes_one):
+                    return None
                 if not batched:
                     if not pair:
                         pair = None
                     text = list(text)
                     pair = None if pair is None else list(pair)
-                elif self.only_one:
-                    return None
                 else:
                     samples = len(text)
                     text = _words_of_all(text)

@@ -85,14 +85,6 @@ def _view(tokenizer: Any, every_window: bool) -> Any:
     return view
 
 
-def _slow_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-    return ORIGINALS["__call__"](self, *args, **kwargs)
-
-
-def _slow_encode(self: Any, *args: Any, **kwargs: Any) -> Any:
-    return ORIGINALS["encode"](self, *args, **kwargs)
-
-
 # What code looks up that only checks `is_split_into_words` and goes on to the method that it is in place of.
 _NAMES_OF_CHECKS = {
     "get",
@@ -166,6 +158,8 @@ def _plan(
     verbose: bool = True,
     split_special_tokens: bool | None = None,
     full_overflow: bool = False,
+    takes_one: bool = True,
+    takes_batches: bool = True,
 ) -> Plan:
     """The Plan of `TokenizersBackend._encode_plus` with these arguments; ValueError where there is none."""
     backend: Tokenizer = tokenizer._tokenizer
@@ -208,7 +202,8 @@ def _plan(
         None if return_tensors is None else TensorType(return_tensors).value,
         None if longest is None or longest == 0 else longest,
         _trim_table(backend, engine) if trims else None,
-        only_ids and not LISTS_ARE_BATCHES,
+        takes_one,
+        takes_batches,
     )
 
 
@@ -222,9 +217,21 @@ def _trim_table(backend: Tokenizer, engine: Any) -> TrimTable:
     return table
 
 
-def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | None:
-    """The Plan of a `__call__` or `encode` that transformers has just answered, or None."""
-    given = {key: value for key, value in kwargs.items() if key not in ("text", "text_pair", "sanitize_control_tokens")}
+# Arguments of a call that its plan does not depend on.
+_OF_NO_PLAN = ("text", "text_pair", "batch_text_or_text_pairs", "sanitize_control_tokens")
+
+
+def _settings_in(tokenizer: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in kwargs.items() if key not in _OF_NO_PLAN}
+    given["full_overflow"] = _every_window(tokenizer, given)
+    return given
+
+
+def _plan_of(
+    tokenizer: Any, kwargs: dict[str, Any], only_ids: bool = False, takes_one: bool = True, takes_batches: bool = True
+) -> Plan | None:
+    """The Plan of a method for texts that transformers has just answered, or None."""
+    given = _settings_in(tokenizer, kwargs)
     padding, truncation = given.pop("padding", False), given.pop("truncation", None)
     max_length, verbose = given.pop("max_length", None), given.get("verbose", True)
     if padding is True and max_length is not None and verbose and truncation in (None, False, "do_not_truncate"):
@@ -233,7 +240,6 @@ def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | N
         return None
     if given.get("is_split_into_words") and _checks_words(type(tokenizer)):
         return None
-    given["full_overflow"] = _every_window(tokenizer, given)
     try:
         padding_strategy, truncation_strategy, max_length, _ = tokenizer._get_padding_truncation_strategies(
             padding=padding,
@@ -248,27 +254,32 @@ def _plan_of(tokenizer: Any, kwargs: dict[str, Any], only_ids: bool) -> Plan | N
             padding_strategy=padding_strategy,
             truncation_strategy=truncation_strategy,
             max_length=max_length,
+            takes_one=takes_one,
+            takes_batches=takes_batches,
             **given,
         )
     except Exception:
         return None  # whatever is wrong, the slow way says it
 
 
-def _plan_of_call(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
-    return _plan_of(tokenizer, kwargs, only_ids=False)
-
-
 def _plan_of_encode(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
-    return _plan_of(tokenizer, kwargs, only_ids=True)
+    return _plan_of(tokenizer, kwargs, only_ids=True, takes_batches=LISTS_ARE_BATCHES)
 
 
-def _plan_of_encode_plus(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
-    given = {key: value for key, value in kwargs.items() if key not in ("text", "text_pair", "sanitize_control_tokens")}
-    given["full_overflow"] = _every_window(tokenizer, given)
+def _plan_of_resolved(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
     try:
-        return _plan(tokenizer, False, **given)
+        return _plan(tokenizer, False, **_settings_in(tokenizer, kwargs))
     except Exception:
         return None
+
+
+def _plan_of_one(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
+    return _plan_of(tokenizer, kwargs, takes_batches=False)
+
+
+def _plan_of_batch(tokenizer: Any, kwargs: dict[str, Any]) -> Plan | None:
+    # Its split_special_tokens is False where it is not given, whatever the tokenizer's own is.
+    return _plan_of(tokenizer, {"split_special_tokens": False, **kwargs}, takes_one=False)
 
 
 def keeps_plans(tokenizer: Any) -> bool:
@@ -283,24 +294,24 @@ def keeps_plans(tokenizer: Any) -> bool:
     return isinstance(tokenizer.__dict__.get("_tokenizer"), Tokenizer)
 
 
-_slow_encode_plus = in_a_view(ORIGINALS["_encode_plus"])
-REPLACED: dict[str, Any] = {
-    "__call__": hf_calls.call,
-    "encode": hf_calls.encode,
-    **{name: in_a_view(ORIGINALS[name]) for name in CALLS[0]},
-}
-if TAKES_ANY_ARGUMENT:
-    REPLACED["_encode_plus"] = hf_calls.encode_plus
+_IN_VIEWS = {name: in_a_view(ORIGINALS[name]) for name in CALLS[0]}
+REPLACED: dict[str, Any] = {"__call__": hf_calls.call, "encode": hf_calls.encode, **_IN_VIEWS}
+if "encode_plus" in ORIGINALS:
+    REPLACED.update({"encode_plus": hf_calls.encode_one, "batch_encode_plus": hf_calls.encode_batch})
+else:
+    REPLACED["_encode_plus"] = hf_calls.encode_resolved
 for _name, _function in REPLACED.items():
     functools.update_wrapper(_function, ORIGINALS[_name])  # transformers' name, documentation and signature
 
 hf_rows.connect(BatchEncoding)
 hf_calls.connect(
     (PaddingStrategy, TruncationStrategy, TensorType),
-    _slow_call,
-    _slow_encode,
-    _slow_encode_plus,
-    _plan_of_call,
-    _plan_of_encode,
-    _plan_of_encode_plus,
+    {**ORIGINALS, **_IN_VIEWS},
+    {
+        "__call__": _plan_of,
+        "encode": _plan_of_encode,
+        "_encode_plus": _plan_of_resolved,
+        "encode_plus": _plan_of_one,
+        "batch_encode_plus": _plan_of_batch,
+    },
 )

@@ -45,6 +45,10 @@ _lock = threading.RLock()
 _SWITCHES = ("_switch_to_input_mode", "_switch_to_target_mode")
 
 
+# Attributes that no plan depends on: as_target_tokenizer() sets it, for classes with switches.
+_OF_NO_PLAN = ("_in_target_context_manager",)
+
+
 def is_accelerated(cls: Any) -> bool:
     """Whether a class is one of ours, or derived from one."""
     return getattr(cls, "_accelerates", None) is not None
@@ -233,7 +237,7 @@ def _setter(base: Any) -> Callable[[Any, str, Any], None]:
             value = reference_tokens(value)
         original(self, key, value)
         door = self.__dict__.get("_door")
-        if door is not None:
+        if door is not None and key not in _OF_NO_PLAN:
             door.forget()
 
     return set_attribute

@@ -164,6 +164,8 @@ def _padded(
     made: dict[str, Any] = {}
     for key, column in columns.items():
         if key in fill:
+            if type(fill[key]) is not int or not -(1 << 63) <= fill[key] < 1 << 63:
+                return None  # a padding token that is no token: transformers minds when there is something to pad
             matrix = padded_matrix(column, rows, width, fill[key], side == "left")
             if matrix is None:
                 return None

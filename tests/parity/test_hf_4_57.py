@@ -17,6 +17,7 @@ from tokenizers import normalizers
 import hftok
 import hftok.hf
 from hftok.hf.backend_022 import Tokenizer022
+from hftok.hf.calls import CallBackend
 from hftok.hf.library import CONVERT, EVERY_WINDOW
 
 if CONVERT is not None or not EVERY_WINDOW:
@@ -47,6 +48,15 @@ def test_methods_for_one_and_for_a_batch() -> None:
         method("batch_encode_plus", TEXTS[3]),
         method("batch_encode_plus", words, is_split_into_words=True, **WINDOWS),
         method("batch_encode_plus", []),
+        method("batch_encode_plus", batch_text_or_text_pairs=TEXTS, padding=True),
+        method("batch_encode_plus", TEXTS, batch_text_or_text_pairs=TEXTS),
+        method("batch_encode_plus", TEXTS[:2], False),
+        method("batch_encode_plus", words[3], is_split_into_words=True),
+        method("encode_plus", text=TEXTS[3], text_pair=TEXTS[4], return_tensors="pt"),
+        method("encode_plus", TEXTS[3], TEXTS[4], False),
+        method("encode_plus", text_pair=TEXTS[4]),
+        method("__call__", TEXTS[3], text_target=TEXTS[4]),
+        method("__call__", TEXTS[3:6], text_target=TEXTS[4:7], padding=True, return_tensors="pt"),
         method("__call__", TEXTS[3], split_special_tokens=None),
         method("__call__", TEXTS[3], truncation_strategy="only_first", max_length=5),
         method("__call__", TEXTS, return_tensors="tf"),
@@ -57,6 +67,30 @@ def test_methods_for_one_and_for_a_batch() -> None:
     ]
     check(*make(), steps * 2)
     check(*make(padding_side="left", truncation_side="left", split_special_tokens=True), steps)
+
+
+def test_the_second_call_goes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, ours = make()
+    steps = [
+        method("encode_plus", TEXTS[3], TEXTS[4], truncation=True, max_length=9, return_tensors="pt"),
+        method("encode_plus", TEXTS[3].split(), is_split_into_words=True, return_offsets_mapping=True),
+        method("batch_encode_plus", TEXTS, padding=True, return_tensors="np"),
+        method("batch_encode_plus", batch_text_or_text_pairs=[(TEXTS[3], TEXTS[4])]),
+        method("__call__", TEXTS[3], text_target=TEXTS[4]),
+        method("__call__", TEXTS, text_target=TEXTS, padding=True),
+        method("prepare_seq2seq_batch", TEXTS[3:5], TEXTS[4:6], max_length=9, return_tensors="pt"),
+        method("tokenize", TEXTS[3]),
+    ]
+    expected = [outcome(step, ours)[0] for step in steps]
+
+    def refuse(self: Any) -> None:
+        raise AssertionError("the slow way")
+
+    monkeypatch.setattr(CallBackend, "publish", refuse)
+    for step, result in zip(steps, expected, strict=True):
+        assert outcome(step, ours)[0] == result
+    with pytest.raises(AssertionError, match="the slow way"):
+        ours.encode_plus(TEXTS[3], max_length=9)
 
 
 def test_preparing_ids() -> None:

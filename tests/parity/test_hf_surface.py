@@ -330,6 +330,26 @@ def test_padding_what_was_encoded() -> None:
     check(*make(), steps)
 
 
+def test_padding_with_what_is_no_id() -> None:
+    """It is asked for only where something has to be filled up."""
+
+    def no_padding_token(tokenizer: Any) -> Any:
+        tokenizer.unk_token, tokenizer.pad_token = None, "<none>"
+        return tokenizer.pad_token_id
+
+    def type_id(value: Any) -> Step:
+        return lambda tokenizer: setattr(tokenizer, "_pad_token_type_id", value)
+
+    pads = [
+        method("pad", {"input_ids": ids, "token_type_ids": [[1] * len(row) for row in ids]}, **kwargs)
+        for ids in ([[2, 3], [4, 5]], [[2, 3], [4]])
+        for kwargs in ({"return_tensors": "pt"}, {"return_tensors": "np", "padding": False}, {"padding": False}, {})
+    ]
+    calls = [method("__call__", texts, padding=True, return_tensors="pt") for texts in (TEXTS[:2], TEXTS[:1])]
+    check(*make(), [*pads, no_padding_token, *pads, *calls, *calls])
+    check(*make(), [step for value in (None, 1 << 63, -1, 1.5) for step in (type_id(value), *pads, *calls, *calls)])
+
+
 CHAT = (
     "{% for m in messages %}[{{ m['role'] }}]{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}[SEP]"
     "{% endgeneration %}{% else %}{{ m['content'] }}{% endif %}{% endfor %}"

@@ -9,8 +9,19 @@ import tokenizers
 from hftok._core.models.merges import MergeTable
 from hftok._core.models.vocab_map import VocabMap
 
-from hftok import NormalizedString, PreTokenizedString, Regex, decoders, models, normalizers, pre_tokenizers, processors
+from hftok import (
+    NormalizedString,
+    PreTokenizedString,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 from hftok._core.models.bpe import BPEModel
+from hftok._core.pre_tokenizers import PreTokenizerProgram
 
 WORDS = [
     "",
@@ -303,6 +314,28 @@ def test_normalizers_and_pre_tokenizers_after_changes():
         for one in split:
             one.behavior = behavior
         assert split[0].pre_tokenize_str("a  b c") == split[1].pre_tokenize_str("a  b c")
+
+
+def test_what_a_tokenizer_shows_is_compiled_once(monkeypatch):
+    """`tokenizer.pre_tokenizer.pre_tokenize_str(text)` in a loop over texts is how words are counted."""
+    counted: list[Any] = []
+
+    def counting(kind: Any) -> Any:
+        return lambda spec: counted.append(spec) or kind(spec)
+
+    monkeypatch.setattr("hftok.pre_tokenizers.PreTokenizerProgram", counting(PreTokenizerProgram))
+    tokenizer = Tokenizer(models.BPE(VOCAB, MERGES))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(" ", "removed"), pre_tokenizers.Digits()])
+    for _ in range(3):
+        assert [text for text, _ in tokenizer.pre_tokenizer.pre_tokenize_str("a b")] == ["a", "b"]
+        assert [token.id for token in tokenizer.model.tokenize("ab")] == [2]
+    assert len(counted) == 1
+    assert tokenizer.model._kernel() is tokenizer.model._kernel()
+    tokenizer.pre_tokenizer[0].behavior = "isolated"
+    assert [text for text, _ in tokenizer.pre_tokenizer.pre_tokenize_str("a b")] == ["a", " ", "b"]
+    tokenizer.pre_tokenizer[0] = pre_tokenizers.Punctuation()
+    assert [text for text, _ in tokenizer.pre_tokenizer.pre_tokenize_str("a b")] == ["a b"]
+    assert len(counted) == 3
 
 
 def test_custom_normalizer_and_pre_tokenizer():
