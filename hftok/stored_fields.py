@@ -11,6 +11,7 @@ from typing import Any
 from hftok._core.merge_ids import MergeIds
 from hftok._core.models.bpe import BPEModel
 from hftok._core.models.unigram import UnigramModel
+from hftok._core.seeds import take_proof
 from hftok._core.stored import Block
 
 __all__ = ["StoredFields", "StoredModel"]
@@ -34,6 +35,7 @@ class StoredModel:
         if "ignore_merges" in options:
             self.keys = frozenset(("vocab", "merges"))
             self.kernel = BPEModel.of_block(block, lambda: self.field("vocab"), **options)
+            take_proof(self.kernel, block)
         else:
             self.keys = frozenset(("pieces",))
             self.kernel = UnigramModel.of_block(

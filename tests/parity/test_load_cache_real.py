@@ -18,6 +18,7 @@ def test_same_as_loaded(name, real_tokenizer, corpus_documents, tmp_path, monkey
     monkeypatch.setattr(load_cache, "_chosen", str(tmp_path / "cache"))
     direct = Tokenizer.from_file(path)
     direct.encode("")
+    load_cache._writer.finish()
     cached = Tokenizer.from_file(path)
     assert isinstance(cached._model._description().fields, StoredFields)
     for corpus in ("english", "chinese", "code", "multilingual"):

@@ -124,7 +124,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(load_cache, "LEAST_BYTES", 0)
     monkeypatch.setattr(load_cache, "_chosen", str(tmp_path / "cache"))
     monkeypatch.setattr(load_cache, "_limit", None)
-    return tmp_path / "cache"
+    yield tmp_path / "cache"
+    load_cache._writer.finish()
 
 
 @pytest.fixture(params=KINDS)
@@ -145,6 +146,7 @@ def is_stored(tok: Tokenizer) -> bool:
 def load_and_keep(path: str) -> Tokenizer:
     tok = Tokenizer.from_file(path)
     tok.encode("a")
+    load_cache._writer.finish()
     return tok
 
 
@@ -347,6 +349,7 @@ def test_what_changed_before_the_first_text(folder, path):
     tok.normalizer = None
     tok.encode_special_tokens = True
     tok.encode("a")
+    load_cache._writer.finish()
     cached = Tokenizer.from_file(path)
     assert is_stored(cached)
     assert_same(direct, cached)
@@ -359,6 +362,7 @@ def test_a_changed_model_is_not_kept(folder, path):
     else:
         tok.model.nbest_size = 3
     tok.encode("a")
+    load_cache._writer.finish()
     assert entries(folder) == []
 
 

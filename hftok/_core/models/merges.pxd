@@ -162,6 +162,7 @@ cdef class MergeTable:
     cdef uint8_t *is_part                    # bit for each place in the vocabulary: some merge takes it
     cdef readonly int64_t prefix_length      # bytes that the right part lost
     cdef VocabMap vocab
+    cdef object proof                        # what seeds.pyx found out about these merges, or None
     cdef Block block                         # keeps the memory of arrays that are borrowed
     cdef bint borrowed
     cdef int fill(self, int64_t prefix_length, list merges) except -1
