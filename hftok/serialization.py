@@ -218,7 +218,7 @@ def load(data: bytes | str | dict[str, Any], model: Model | None = None) -> Toke
     WordLevel(vocab={"a":0}, unk_token="a")
     """
     try:
-        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data, model)
+        return _parts(loads(data, _READERS, tables=True) if isinstance(data, (bytes, str)) else data, model)
     except (FormError, JsonSyntaxError) as error:
         raise Exception(str(error)) from None
 

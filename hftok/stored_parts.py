@@ -149,7 +149,7 @@ def parts_of_block(block: Block) -> TokenizerParts:
         declare_sound(pattern)
     kind, options = {"BPE": BPE, "Unigram": Unigram}[rest["kind"]], rest["options"]
     small = options if kind is BPE else {**options, "_ids": {}}
-    fields = StoredFields(small, StoredModel(block, options))
+    fields = StoredFields(small, StoredModel.of_block(block, options))
     # An object is what it is: its numbers are read exactly (see loading).
     parts = load(rest["tokenizer"], Model._of_description(Description(kind, fields)))
     parts.added = StoredAdded(block)

@@ -140,7 +140,8 @@ def text_of(path: str) -> str:
 
 
 def is_stored(tok: Tokenizer) -> bool:
-    return isinstance(tok._model._description().fields, StoredFields)
+    fields = tok._model._description().fields
+    return isinstance(fields, StoredFields) and fields.stored.block is not None
 
 
 def load_and_keep(path: str) -> Tokenizer:
@@ -540,7 +541,8 @@ for turn in range(int(sys.argv[4])):
         file.write(changed)
     os.chmod(entry, 0o600)
     tok = hftok.Tokenizer.from_file(path)
-    if type(tok._model._description().fields) is dict:
+    fields = tok._model._description().fields
+    if type(fields) is dict or fields.stored.block is None:
         refused += 1
         continue
     taken += 1

@@ -83,12 +83,15 @@ cdef inline int64_t vocab_find(const VocabTable *t, const uint8_t *p, int64_t n)
 
 
 cdef class VocabMap:
-    """Read-only map from UTF-8 strings to ids, made from a dict; shared by the models that look strings up."""
+    """Read-only map from UTF-8 strings to ids, made from a dict or a text; shared by the models that look strings up."""
     cdef VocabTable table
     cdef Block block                     # keeps the memory of arrays that are borrowed
     cdef bint borrowed
     cdef readonly bint unique_ids        # no two strings share an id
     cdef readonly uint32_t max_id
-    cdef bint in_order                   # of a block: the ids are 0, 1, 2, ...
+    cdef bint in_order                   # the ids are 0, 1, 2, ... (not looked for in a dict)
+    @staticmethod
+    cdef VocabMap of_texts(ByteBuffer text, int64_t *offsets, uint32_t *ids, int64_t n)
+    cdef bint fill_slots(self, bint compare) noexcept
     cdef str text(self, int64_t entry)
     cdef bint _ids_differ(self) except -1

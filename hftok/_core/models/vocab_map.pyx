@@ -111,10 +111,7 @@ cdef class VocabMap:
         cdef VocabTable *t = &self.table
         cdef int64_t n = len(vocab)
         cdef int64_t i = 0
-        cdef int64_t length
         cdef uint64_t slots = 16
-        cdef uint64_t h, k
-        cdef uint8_t *seen
         if t.slots != NULL:
             raise RuntimeError("a VocabMap is filled once, when it is made")
         if n >= 0xFFFFFFFF:
@@ -143,16 +140,60 @@ cdef class VocabMap:
         t.offsets[i] = t.text.size
         t.size = i
         # The keys of a dict differ, and so do their encodings: no comparison is needed while the table is filled.
+        self.fill_slots(False)
+        self.unique_ids = self._ids_differ()
+
+    @staticmethod
+    cdef VocabMap of_texts(ByteBuffer text, int64_t *offsets, uint32_t *ids, int64_t n):
+        """The map of n strings, one after the other in `text`, with room for n + 1 offsets; takes all three over. None where
+        a string comes twice."""
+        cdef VocabMap self = VocabMap.__new__(VocabMap)
+        cdef VocabTable *t = &self.table
+        cdef uint64_t slots = 16
+        cdef int64_t i
+        t.text = text
+        t.offsets = offsets
+        t.ids = ids
+        while slots < <uint64_t>n * 3 // 2:
+            slots *= 2
+        t.slots = <uint64_t *>calloc(<size_t>slots, sizeof(uint64_t))
+        if t.slots == NULL:
+            raise MemoryError("out of memory while reading the vocabulary")
+        t.mask = slots - 1
+        t.seed = PROCESS_SEED
+        t.size = n
+        self.in_order = True
+        for i in range(n):
+            self.in_order &= ids[i] == <uint32_t>i
+            if ids[i] > self.max_id:
+                self.max_id = ids[i]
+        if not self.fill_slots(True):
+            return None
+        self.unique_ids = self.in_order or self._ids_differ()
+        return self
+
+    cdef bint fill_slots(self, bint compare) noexcept:
+        """Put every string in its slot. compare: False where two strings are equal."""
+        cdef VocabTable *t = &self.table
+        cdef int64_t i, length, other
+        cdef uint64_t h, k
+        cdef const uint8_t *p
         for i in range(t.size):
+            p = t.text.data + t.offsets[i]
             length = t.offsets[i + 1] - t.offsets[i]
             if length > t.longest:
                 t.longest = length
-            h = hash_bytes(t.text.data + t.offsets[i], length, t.seed)
+            h = hash_bytes(p, length, t.seed)
             k = h & t.mask
             while t.slots[k] != 0:
+                if compare and t.slots[k] >> 32 == h >> 32:
+                    other = <int64_t>(t.slots[k] & 0xFFFFFFFFu) - 1
+                    if (t.offsets[other + 1] - t.offsets[other] == length
+                            and bytes_differ(t.text.data + t.offsets[other], p, <size_t>length) == 0):
+                        return False
                 k = (k + 1) & t.mask
             t.slots[k] = (h >> 32 << 32) | <uint64_t>(i + 1)
-        self.unique_ids = self._ids_differ()
+        return True
 
     cdef bint _ids_differ(self) except -1:
         cdef VocabTable *t = &self.table
