@@ -43,7 +43,7 @@ class StoredModel:
         block: Block | None = None,
     ) -> None:
         self.options = options
-        self.keys = frozenset(("vocab", "merges")) & makers.keys() or frozenset(("pieces",))
+        self.keys = frozenset(("vocab", "merges") if "merges" in makers else ("pieces",))
         self.made: dict[str, Any] = {}
         self.block = block
         self._size = size
