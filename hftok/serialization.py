@@ -246,7 +246,7 @@ def read_text(path: str) -> bytes:
 def load_buffer(buffer: bytes) -> TokenizerParts:
     """`load` of a buffer; its errors are ValueErrors."""
     try:
-        return _parts(loads(buffer, _READERS))
+        return _parts(loads(buffer, _READERS, tables=True))
     except (FormError, JsonSyntaxError) as error:
         raise ValueError(f"Cannot instantiate Tokenizer from buffer: {error}") from None
 
