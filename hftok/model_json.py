@@ -123,15 +123,15 @@ def _required(value: dict[str, Any], key: str, read: Any) -> Any:
 
 def _read_word_piece_model(value: Any) -> Description:
     value = _model_object(value, "WordPiece")
-    return Description(
-        WordPiece,
-        {
-            "unk_token": _required(value, "unk_token", json_string),
-            "continuing_subword_prefix": _required(value, "continuing_subword_prefix", json_string),
-            "max_input_chars_per_word": _required(value, "max_input_chars_per_word", json_uint64),
-            "vocab": _required(value, "vocab", _json_vocab),
-        },
-    )
+    options = {
+        "unk_token": _required(value, "unk_token", json_string),
+        "continuing_subword_prefix": _required(value, "continuing_subword_prefix", json_string),
+        "max_input_chars_per_word": _required(value, "max_input_chars_per_word", json_uint64),
+    }
+    vocab = value.get("vocab")
+    if isinstance(vocab, VocabMap):
+        return Description(WordPiece, StoredFields(options, StoredModel.of_words(vocab, options)))
+    return Description(WordPiece, {**options, "vocab": _required(value, "vocab", _json_vocab)})
 
 
 def _read_word_level_model(value: Any) -> Description:

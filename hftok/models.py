@@ -654,12 +654,20 @@ class WordPiece(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = any(fields[name] is not value for name, value in stored.options.items())
+            return stored.words(fields) if changed else stored.kernel
         return WordPieceModel(
             fields["vocab"],
             fields["unk_token"],
             fields["continuing_subword_prefix"],
             fields["max_input_chars_per_word"],
         )
+
+    def _vocab_size(self) -> int:
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["vocab"])
 
     def _files(self) -> list[tuple[str, str]]:
         by_id = sorted(self._vocab().items(), key=lambda item: item[1])

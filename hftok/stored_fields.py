@@ -15,10 +15,14 @@ from hftok._core.models.bpe import BPEModel
 from hftok._core.models.merges import MergeTable
 from hftok._core.models.piece_list import PieceList
 from hftok._core.models.unigram import UnigramModel
+from hftok._core.models.vocab_map import VocabMap
+from hftok._core.models.wordpiece import WordPieceModel
 from hftok._core.seeds import take_proof
 from hftok._core.stored import Block
 
 __all__ = ["StoredFields", "StoredModel"]
+
+Kernel = BPEModel | UnigramModel | WordPieceModel
 
 
 class StoredModel:
@@ -38,19 +42,20 @@ class StoredModel:
         options: dict[str, Any],
         size: int,
         makers: dict[str, Callable[[], Any]],
-        make_kernel: Callable[[], BPEModel | UnigramModel],
+        make_kernel: Callable[[], Kernel],
         find: Callable[[str], int | None],
         block: Block | None = None,
     ) -> None:
         self.options = options
-        self.keys = frozenset(("vocab", "merges") if "merges" in makers else ("pieces",))
+        self.keys = frozenset(("pieces",) if "pieces" in makers else makers.keys())
         self.made: dict[str, Any] = {}
         self.block = block
         self._size = size
         self._makers = makers
         self._make_kernel = make_kernel
+        self._vocab: VocabMap | None = None
         self._find = find
-        self._kernel: BPEModel | UnigramModel | None = None
+        self._kernel: Kernel | None = None
 
     @classmethod
     def of_merges(cls, merges: MergeTable, options: dict[str, Any]) -> StoredModel:
@@ -64,6 +69,30 @@ class StoredModel:
             vocab.get,
         )
         return made
+
+    @classmethod
+    def of_words(cls, vocab: VocabMap, options: dict[str, Any]) -> StoredModel:
+        """A WordPiece model of a vocabulary."""
+        made = cls(
+            options,
+            len(vocab),
+            {"vocab": vocab.to_dict},
+            lambda: made.words(options),
+            vocab.get,
+        )
+        made._vocab = vocab
+        return made
+
+    def words(self, options: dict[str, Any]) -> WordPieceModel:
+        """The kernel of a WordPiece model with these options."""
+        assert self._vocab is not None
+        return WordPieceModel.of_vocab(
+            self._vocab,
+            lambda: self.field("vocab"),
+            options["unk_token"],
+            options["continuing_subword_prefix"],
+            options["max_input_chars_per_word"],
+        )
 
     @classmethod
     def of_pieces(cls, pieces: PieceList, options: dict[str, Any]) -> StoredModel:
@@ -82,7 +111,7 @@ class StoredModel:
     @classmethod
     def of_block(cls, block: Block, options: dict[str, Any]) -> StoredModel:
         """The model of a block. StoredError where it is damaged."""
-        kernel: BPEModel | UnigramModel
+        kernel: Kernel
         makers: dict[str, Callable[[], Any]]
         if "ignore_merges" in options:
             bpe = kernel = BPEModel.of_block(block, lambda: made.field("vocab"), **options)
@@ -97,7 +126,7 @@ class StoredModel:
         return made
 
     @property
-    def kernel(self) -> BPEModel | UnigramModel:
+    def kernel(self) -> Any:
         """The kernel, the same object at each call."""
         if self._kernel is None:
             kernel = self._make_kernel()
@@ -115,8 +144,11 @@ class StoredModel:
     def find(self, token: str) -> int | None:
         """The id of a token, or None, without a dict if there is none yet."""
         vocab: dict[str, int] | None = self.made.get("vocab")
-        if vocab is None and token and not any("\ud800" <= c <= "\udfff" for c in token):
-            return self._find(token)
+        if vocab is None and token:
+            try:
+                return self._find(token)
+            except UnicodeEncodeError:  # a lone surrogate
+                return None
         found: int | None = self.field("vocab").get(token)
         return found
 

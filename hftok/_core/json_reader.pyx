@@ -44,7 +44,7 @@ for _i in range(309):
 
 
 # The kinds of models whose vocabulary is small, and read as a dict.
-_AS_OBJECTS = frozenset(("WordPiece", "WordLevel"))
+_AS_OBJECTS = frozenset(("WordLevel",))
 
 
 class JsonSyntaxError(Exception):

@@ -112,7 +112,7 @@ def test_the_usual_forms_become_tables():
     assert tables_of(bpe()) == (VocabMap, MergeTable)
     assert tables_of({**bpe(), "merges": ["a b", "ab c"]}) == (VocabMap, MergeTable)
     assert tables_of(unigram()) == (PieceList,)
-    assert tables_of(word_piece()) == (dict,)
+    assert tables_of(word_piece()) == (VocabMap,)
     assert tables_of({**bpe(), "vocab": {"a": 0, "b": 2**32}, "merges": []}) == (dict, list)
     assert type(loads(json.dumps(bpe()), None, True)["vocab"]) is dict  # not under "model"
     tok = Tokenizer.from_str(json.dumps(whole(bpe())))
