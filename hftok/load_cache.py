@@ -3,6 +3,8 @@
 A file of a megabyte or more is read, checked and compiled once on a machine; its tables are then written to a folder of
 the user, and the next process that loads the same content (under whatever name) reads them back. What is loaded is the
 same with and without: nothing about a file is taken from its name or its times, all of it is read and hashed each time.
+They are written by a thread in the background, some time after the tokenizer's first text, and not at all if the
+process is cut off before.
 
 An entry's name is a digest of the content under a key that only this folder has (see `ContentHash`); the entry ends in
 such a digest of itself. One that is damaged, cut off, of another version or byte order is passed over and written anew.
@@ -66,7 +68,8 @@ def set_load_cache(folder: str | os.PathLike[str] | bool, limit: int | None = No
 
     Args:
         folder: a folder of the user, made if need be; True for the default one, False to keep none. It must belong to
-            the user and be writable by nobody else, or it is not used.
+            the user and be writable by nobody else, or it is not used. A tokenizer is written there half a second after
+            its first text, in the background, or when the process ends, which waits up to three seconds for that.
         limit: bytes that all entries may take; the least recently used ones go first. None: as before, 1 GiB at first.
 
     Without a call the environment decides: HFTOK_LOAD_CACHE is a folder or 0, HFTOK_LOAD_CACHE_BYTES the limit. The

@@ -17,9 +17,8 @@ from libc.string cimport memchr, memcpy, memset
 from hftok._core.merge_ids cimport RawMerge
 from hftok._core.models.merges cimport MergeTable, prefetch
 from hftok._core.models.piece_list cimport PieceList
-from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, VocabTable, bytes_differ, hash_bytes
+from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, VocabTable, are_texts, bytes_differ, hash_bytes
 from hftok._core.text cimport utf8_encode
-from hftok._core.utf8 cimport utf8_valid_prefix
 
 cdef enum:
     PLAIN = 0
@@ -260,16 +259,8 @@ cdef int read_score(double *score, const uint8_t **at, const uint8_t *end) noexc
 
 cdef int sound_text(Table *t) noexcept nogil:
     """The end of reading: every string is UTF-8 by itself."""
-    cdef int64_t i
     t.offsets[t.n] = t.text.size
-    if not t.high:
-        return PLAIN
-    if utf8_valid_prefix(t.text.data, t.text.size) != t.text.size:
-        return IRREGULAR
-    for i in range(t.n):
-        if t.offsets[i] < t.text.size and t.text.data[t.offsets[i]] & 0xC0 == 0x80:
-            return IRREGULAR         # two halves that make a character together
-    return PLAIN
+    return PLAIN if not t.high or are_texts(t.text.data, t.offsets, t.n) else IRREGULAR
 
 
 cdef int vocab_entries(Table *t, const uint8_t **at, const uint8_t *end) noexcept nogil:

@@ -31,6 +31,8 @@ from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *op) noexcept
+    int PyGC_Enable() noexcept
+    int PyGC_Disable() noexcept
 
 cdef enum:
     UNCUT = 24                   # words of up to this many bytes are merged whole
@@ -278,12 +280,18 @@ cdef class BPEModel(Model):
         cdef int64_t i
         cdef list result = []
         cdef tuple pair
+        cdef bint collecting
         if len(tokens) != self.map.table.size:
             raise ValueError("these are not the tokens of this model's vocabulary")
-        for i in range(self.merge_table.table.ranks):
-            pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
-            PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
-            result.append(pair)
+        collecting = PyGC_Disable()  # there is nothing to collect, and it would be looked for every 700 tuples
+        try:
+            for i in range(self.merge_table.table.ranks):
+                pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
+                PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
+                result.append(pair)
+        finally:
+            if collecting:
+                PyGC_Enable()
         return result
 
     def stored_size(self):

@@ -7,16 +7,17 @@ knows only the last of equal pieces, for those who ask for the vocabulary and fo
 It leaves to others: looking pieces up (`unigram`), reading them from JSON (`model_tables`).
 """
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, buffer_reserve
+from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, are_texts, buffer_reserve, text_of
 from hftok._core.stored cimport Block, demand, view
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *op) noexcept
+    int PyGC_Enable() noexcept
+    int PyGC_Disable() noexcept
 
 
 cdef class PieceList:
@@ -68,15 +69,18 @@ cdef class PieceList:
         cdef int64_t i
         cdef list result = []
         cdef tuple pair
+        cdef bint collecting
+        if self.borrowed:
+            demand(are_texts(self.text.data, self.offsets, self.size))
+        collecting = PyGC_Disable()  # there is nothing to collect, and it would be looked for every 700 tuples
         try:
             for i in range(self.size):
-                piece = PyUnicode_DecodeUTF8(
-                    <const char *>self.text.data + self.offsets[i], self.offsets[i + 1] - self.offsets[i], NULL)
-                pair = (piece, self.scores[i])
+                pair = (text_of(self.text.data + self.offsets[i], self.offsets[i + 1] - self.offsets[i]), self.scores[i])
                 PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through text and number
                 result.append(pair)
-        except UnicodeDecodeError:
-            demand(False)
+        finally:
+            if collecting:
+                PyGC_Enable()
         return result
 
     # ---- as a part of a block ------------------------------------------------------------------------------------------

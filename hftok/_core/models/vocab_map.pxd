@@ -45,6 +45,11 @@ cdef int buffer_reserve(ByteBuffer *b, int64_t extra) except -1      # MemoryErr
 cdef int append_utf8(ByteBuffer *b, str text) except -1              # UnicodeEncodeError on a lone surrogate
 cdef const uint8_t *utf8_view(str text, ByteBuffer *b, int64_t *size) except NULL
 
+# Whether n texts, one after the other, are UTF-8 each by itself.
+cdef bint are_texts(const uint8_t *text, const int64_t *offsets, int64_t n) noexcept nogil
+# A str of what is UTF-8.
+cdef str text_of(const uint8_t *p, int64_t n)
+
 cdef struct VocabTable:
     ByteBuffer text          # every string, one after the other, in the order of the dict
     int64_t *offsets         # string i is text[offsets[i], offsets[i + 1])

@@ -10,6 +10,7 @@ It leaves to others: prefix search (`double_array`), what an id means, and the o
 import os
 from array import array
 
+from cpython.dict cimport PyDict_SetItem
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -20,9 +21,11 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
 
 from hftok._core.stored cimport Block, demand, view
-from hftok._core.text cimport utf8_encode
+from hftok._core.text cimport utf8_decode, utf8_encode
+from hftok._core.utf8 cimport utf8_valid_prefix
 
 cdef extern from "stored_checks.h" nogil:
     int64_t ht_check_entries(const uint64_t *slots, int64_t count, int64_t n)
@@ -91,6 +94,55 @@ cdef const uint8_t *utf8_view(str text, ByteBuffer *b, int64_t *size) except NUL
     append_utf8(b, text)
     size[0] = b.size
     return b.data
+
+
+cdef bint are_texts(const uint8_t *text, const int64_t *offsets, int64_t n) noexcept nogil:
+    cdef int64_t i, size = offsets[n]
+    if utf8_valid_prefix(text, size) != size:
+        return False
+    for i in range(n):
+        if offsets[i] < size and text[offsets[i]] & 0xC0 == 0x80:
+            return False             # two halves that make a character together
+    return True
+
+
+cdef str text_of(const uint8_t *p, int64_t n):
+    cdef str result
+    cdef uint8_t high = 0
+    cdef uint32_t most = 0, cp
+    cdef int64_t i, count = 0
+    cdef int length = 0, kind
+    cdef void *data
+    if n < 2:
+        return PyUnicode_DecodeUTF8(<const char *>p, n, NULL)      # Python has them already
+    for i in range(n):
+        high |= p[i]
+    if high < 0x80:
+        result = PyUnicode_New(n, 127)
+        memcpy(PyUnicode_DATA(result), p, <size_t>n)
+        return result
+    i = 0
+    while i < n:
+        cp = utf8_decode(p + i, &length)
+        most = cp if cp > most else most
+        i += length
+        count += 1
+    # A str has the narrowest characters that hold it.
+    result = PyUnicode_New(count, most)
+    data = PyUnicode_DATA(result)
+    kind = PyUnicode_KIND(result)
+    i = count = 0
+    while i < n:
+        cp = utf8_decode(p + i, &length)
+        if kind == 1:
+            (<uint8_t *>data)[count] = <uint8_t>cp
+        elif kind == 2:
+            (<uint16_t *>data)[count] = <uint16_t>cp
+        else:
+            (<uint32_t *>data)[count] = cp
+        i += length
+        count += 1
+    return result
 
 
 cdef class VocabMap:
@@ -284,8 +336,10 @@ cdef class VocabMap:
         cdef const VocabTable *t = &self.table
         cdef int64_t i
         cdef dict result = {}
+        if self.borrowed:
+            demand(are_texts(t.text.data, t.offsets, t.size))
         for i in range(t.size):
-            result[self.text(i)] = t.ids[i]
+            PyDict_SetItem(result, text_of(t.text.data + t.offsets[i], t.offsets[i + 1] - t.offsets[i]), t.ids[i])
         return result
 
     def __len__(self):
