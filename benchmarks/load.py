@@ -1,7 +1,7 @@
 """From nothing to the first token: importing, loading a tokenizer, the first encode; each in a process of its own.
 
-`hftok` is a first load, which also writes to the load cache (of this round, in a temporary folder); `hftok again` is
-the next process that loads the same file.
+`hftok` is a first load; when its process ends it writes to the load cache (of this round, in a temporary folder), as it
+would half a second later while it goes on. `hftok again` is the next process that loads the same file.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.representation import Struct
 
-__all__ = ["AddedToken"]
+__all__ = ["AddedToken", "added_token_of_state", "read_added_token"]
 
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
@@ -64,9 +64,17 @@ class AddedToken:
 
     def _copy(self) -> AddedToken:
         """A token of its own with every flag fixed, as a tokenizer or trainer keeps it."""
-        token = AddedToken(self._content)
+        flags = self._flags
+        normalized = flags["normalized"]
+        token: AddedToken = AddedToken.__new__(AddedToken)  # there may be thousands
+        token._content = self._content
         token._special = self._special
-        token._flags = {name: getattr(self, name) for name in _FLAGS}
+        token._flags = {
+            "single_word": bool(flags["single_word"]),
+            "lstrip": bool(flags["lstrip"]),
+            "rstrip": bool(flags["rstrip"]),
+            "normalized": not self._special if normalized is None else normalized,
+        }
         return token
 
     @property
@@ -233,7 +241,19 @@ _FIELDS = (Field("content", json_string), *(Field(name, json_boolean) for name i
 
 def read_added_token(value: Any, *, as_array: bool = True) -> AddedToken:
     """A JSON object with all six fields; raises FormError."""
-    fields = _all_fields(value) or struct(value, "AddedToken", _FIELDS, as_array=as_array)
+    return _of_fields(_all_fields(value) or struct(value, "AddedToken", _FIELDS, as_array=as_array))
+
+
+def added_token_of_state(state: dict[str, Any]) -> AddedToken:
+    """The token that `__getstate__` described, of ours or of the reference's."""
+    if _all_fields(state) is not None:
+        return _of_fields(state)
+    token = AddedToken()
+    token.__setstate__(state)
+    return token
+
+
+def _of_fields(fields: dict[str, Any]) -> AddedToken:
     token: AddedToken = AddedToken.__new__(AddedToken)
     token._content = fields["content"]
     token._special = fields["special"]

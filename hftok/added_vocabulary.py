@@ -9,7 +9,7 @@ normalizer leaves the tokenizer as it was and a running call keeps what it began
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from hftok._core.added_tokens import AddedMatcher
 from hftok.added_tokens import AddedToken
@@ -17,6 +17,7 @@ from hftok.added_tokens import AddedToken
 __all__ = ["AddedVocabulary", "free_ids"]
 
 Normalize = Callable[[str], str]
+Find = Callable[[str], int | None]
 Pattern = tuple[str, int, bool, bool, bool, bool]
 
 
@@ -40,7 +41,7 @@ def free_ids(taken: Collection[int], size: int) -> Iterator[int]:
 class AddedVocabulary:
     """Added tokens by string and by id. Immutable.
 
-    >>> added, n = AddedVocabulary().with_tokens([AddedToken("<x>", special=True)], {}, 0, None)
+    >>> added, n = AddedVocabulary().with_tokens([AddedToken("<x>", special=True)], {}.get, 0, None)
     >>> n, added.ids
     (1, {'<x>': 0})
     """
@@ -54,10 +55,11 @@ class AddedVocabulary:
         self._normalized: dict[int, str] = {}
 
     def with_tokens(
-        self, tokens: Iterable[AddedToken], model_vocab: Mapping[str, int], size: int, normalize: Normalize | None
+        self, tokens: Iterable[AddedToken], find: Find, size: int, normalize: Normalize | None
     ) -> tuple[AddedVocabulary, int]:
         """Add tokens: (the new vocabulary, how many were not empty and not there already with the same flags).
 
+        `find` and `size` are the model's: the id of a token, or None; how many there are.
         A token that the model or an earlier addition knows keeps that id; others get the next free one, which is one
         above the greatest added id, but not below `size`, the model's.
         """
@@ -76,7 +78,7 @@ class AddedVocabulary:
             if known is not None and by_id.get(known) == token:
                 continue
             if known is None:
-                known = model_vocab.get(content)
+                known = find(content)
             if known is None:
                 known = next(free)
             if token.normalized and normalize is not None:

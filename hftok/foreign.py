@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from hftok._core.json_reader import loads
-from hftok.added_tokens import AddedToken
+from hftok.added_tokens import AddedToken, added_token_of_state
 from hftok.arguments import not_instance
 from hftok.component import Component
 from hftok.errors import UnsupportedTokenizerError
@@ -68,6 +68,4 @@ def added_token(value: Any, special: bool = False) -> AddedToken | None:
     if own:
         token: AddedToken = value
         return token
-    token = AddedToken()
-    token.__setstate__(value.__getstate__())
-    return token
+    return added_token_of_state(value.__getstate__())

@@ -3,6 +3,8 @@
 A file of a megabyte or more is read, checked and compiled once on a machine; its tables are then written to a folder of
 the user, and the next process that loads the same content (under whatever name) reads them back. What is loaded is the
 same with and without: nothing about a file is taken from its name or its times, all of it is read and hashed each time.
+They are written by a thread in the background, some time after the tokenizer's first text, and not at all if the
+process is cut off before.
 
 An entry's name is a digest of the content under a key that only this folder has (see `ContentHash`); the entry ends in
 such a digest of itself. One that is damaged, cut off, of another version or byte order is passed over and written anew.
@@ -13,13 +15,16 @@ cache.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import secrets
 import stat
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
 import orjson
@@ -34,18 +39,22 @@ from hftok.serialization import TokenizerParts
 from hftok.stored_parts import parts_of_block, rest_of, sections_of
 
 if TYPE_CHECKING:
+    from hftok._core.models.bpe import BPEModel
+    from hftok._core.models.unigram import UnigramModel
     from hftok._core.stored import Buffer
 
 __all__ = ["load_cache_folder", "load_file", "set_load_cache"]
 
 # To be raised with every change of what is in a section, of a hash whose tables are stored, or of what is read of them.
-FORMAT = 2
+FORMAT = 3
 MAGIC = b"hftok tokenizer\n"
 SUFFIX = ".hftok"
 LEAST_BYTES = 1 << 20  # of a tokenizer.json that is kept: below, reading it takes some milliseconds anyhow
 LIMIT_BYTES = 1 << 30  # of all entries
 CHUNK = 1 << 20  # a multiple of ContentHash's blocks
 DIGEST = 32
+DELAY = 0.5  # seconds from a first text until its tokenizer is written
+EXIT_SECONDS = 3.0  # that a process which ends waits for that at most
 PREFIX = 32  # magic, bytes of the header, bytes of the whole
 OFF = frozenset(("0", "off", "no", "false"))
 ON = frozenset(("", "1", "on", "yes", "true"))
@@ -59,7 +68,8 @@ def set_load_cache(folder: str | os.PathLike[str] | bool, limit: int | None = No
 
     Args:
         folder: a folder of the user, made if need be; True for the default one, False to keep none. It must belong to
-            the user and be writable by nobody else, or it is not used.
+            the user and be writable by nobody else, or it is not used. A tokenizer is written there half a second after
+            its first text, in the background, or when the process ends, which waits up to three seconds for that.
         limit: bytes that all entries may take; the least recently used ones go first. None: as before, 1 GiB at first.
 
     Without a call the environment decides: HFTOK_LOAD_CACHE is a folder or 0, HFTOK_LOAD_CACHE_BYTES the limit. The
@@ -243,7 +253,7 @@ def _key(folder: str) -> bytes:
     raise OSError(f"no key in {folder!r}")
 
 
-def _write(path: str, parts: list[Buffer]) -> None:
+def _write(path: str, parts: Iterable[Buffer]) -> None:
     """Write a file that is there whole or not at all."""
     temporary = f"{path}.{os.getpid()}-{secrets.token_hex(8)}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags(), 0o600)
@@ -299,8 +309,8 @@ def _identity(digest: bytes) -> dict[str, object]:
     return {"format": FORMAT, "version": __version__, "order": sys.byteorder, "content": digest.hex()}
 
 
-def _pack(sections: dict[str, Buffer], key: bytes, digest: bytes) -> Block:
-    """An entry, as it is written."""
+def _packed(sections: dict[str, Buffer], key: bytes, digest: bytes) -> tuple[int, Iterator[Buffer]]:
+    """An entry: its size, and its bytes in order, a part at a time (each is gone when the next one is asked for)."""
 
     def rounded(size: int) -> int:
         return -(-size // ALIGNMENT) * ALIGNMENT
@@ -314,17 +324,33 @@ def _pack(sections: dict[str, Buffer], key: bytes, digest: bytes) -> Block:
         places[name] = (at, len(section))
         at += rounded(len(section))
     text = orjson.dumps({**header, "sections": places})
-    block = Block(at + DIGEST)
-    memory = block.writable()
-    end = 0
-    first = MAGIC + len(text).to_bytes(8, "little") + len(memory).to_bytes(8, "little") + text
-    for start, section in ((0, first), *((places[name][0], section) for name, section in sections.items())):
-        memory[end:start] = bytes(start - end)
-        end = start + len(section)
-        memory[start:end] = section
-    memory[end:at] = bytes(at - end)
-    memory[at:] = _digest_of(memory[:at], key)
-    return block
+    size = at + DIGEST
+    first = MAGIC + len(text).to_bytes(8, "little") + size.to_bytes(8, "little") + text
+    starts = [(0, memoryview(first)), *((places[name][0], memoryview(section)) for name, section in sections.items())]
+    return size, _parts_and_digest(starts, at, key)
+
+
+def _parts_and_digest(parts: list[tuple[int, memoryview]], size: int, key: bytes) -> Iterator[Buffer]:
+    """The parts, each from its place on, with zeros between them up to `size`, and their digest behind. In whole
+    chunks: there is no second copy of all of it, and the interpreter is free while they are hashed and written."""
+    hash_ = ContentHash(key)
+    buffer = memoryview(bytearray(CHUNK))
+    filled = at = 0
+    for start, part in (*parts, (size, memoryview(b""))):
+        for piece in (memoryview(bytes(start - at)), part):
+            at += len(piece)
+            while piece:
+                step = min(len(piece), CHUNK - filled)
+                buffer[filled : filled + step] = piece[:step]
+                piece = piece[step:]
+                filled += step
+                if filled == CHUNK:
+                    hash_.update(buffer)
+                    yield buffer
+                    filled = 0
+    hash_.update(buffer[:filled])
+    yield buffer[:filled]
+    yield hash_.digest()
 
 
 class _Origin:
@@ -338,18 +364,87 @@ class _Origin:
         self.rest = rest
 
     def keep(self, model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None) -> None:
-        """Write the entry, if the model is still the one of the file. `added`: the added tokens of the file;
+        """Have the entry written, if the model is still the one of the file. `added`: the added tokens of the file;
         `matchers`: theirs, if they are at hand."""
-        if model._description() is not self.model:
+        if model._description() is self.model:
+            _writer.put(functools.partial(self._write, model._kernel(), added, matchers))
+
+    def _write(
+        self,
+        kernel: BPEModel | UnigramModel,
+        added: AddedVocabulary,
+        matchers: tuple[AddedMatcher, AddedMatcher] | None,
+    ) -> None:
+        folder = os.path.dirname(self.path)
+        if load_cache_folder() != folder:
+            return  # no longer wanted there
+        sections = sections_of(kernel, added, matchers, self.rest)
+        if sections is None:
             return
-        with contextlib.suppress(Exception):
-            sections = sections_of(model, added, matchers, self.rest)
-            if sections is None:
+        size, parts = _packed(sections, self.key, self.digest)
+        if size <= _limit_bytes():
+            _write(self.path, parts)
+            _make_room(folder)
+
+
+class _Writer:
+    """Writes entries behind the program's back: in a thread that waits until the program has got going. It ends with
+    the process at any time; an entry that is not complete then has never been there. Only an orderly exit gives it
+    some time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.jobs: list[Callable[[], None]] = []
+        self.thread: threading.Thread | None = None
+        self.hurry = threading.Event()
+
+    def put(self, job: Callable[[], None]) -> None:
+        with self.lock:
+            self.jobs.append(job)
+            if self.thread is not None:
                 return
-            block = _pack(sections, self.key, self.digest)
-            if block.size <= _limit_bytes():
-                _write(self.path, [block.writable()])
-                _make_room(os.path.dirname(self.path))
+            self.thread = threading.Thread(target=self.run, name="hftok load cache", daemon=True)
+            try:
+                self.thread.start()
+                return
+            except RuntimeError:  # there are no threads, or no longer
+                self.thread = None
+        self.run()
+
+    def run(self) -> None:
+        self.hurry.wait(DELAY if self.thread is not None else 0)
+        while True:
+            with self.lock:
+                if not self.jobs:
+                    self.thread = None
+                    return
+                job = self.jobs.pop(0)
+            with contextlib.suppress(Exception):
+                job()
+            del job  # and what it holds, before the next one
+
+    def finish(self, seconds: float | None = None) -> None:
+        """Write now what is to be written, and wait until it is, at most so long (None: without limit)."""
+        self.hurry.set()
+        with self.lock:
+            thread = self.thread
+        if thread is not None:
+            thread.join(seconds)
+        self.hurry.clear()
+
+
+_writer = _Writer()
+atexit.register(lambda: _writer.finish(EXIT_SECONDS))
+
+
+def _after_fork() -> None:
+    """The child has no such thread, and no part in what the parent is to write."""
+    global _writer
+    _writer = _Writer()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _make_room(folder: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hftok._core.merge_ids import MergeError, MergeIds, MergePanic, first_bad_id
+from hftok._core.merge_ids import MergeError, MergeIds, MergePanic, first_bad_id, last_of_pairs
+from hftok._core.models.merges import MergeTable
+from hftok._core.models.piece_list import PieceList
+from hftok._core.models.vocab_map import VocabMap
 from hftok.arguments import single
 from hftok.component import Description
 from hftok.json_forms import (
@@ -22,12 +25,16 @@ from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.json_forms import uint64 as json_uint64
 from hftok.model_files import Merges, ModelError, Vocab, read_merges
-from hftok.models import BPE, Unigram, WordLevel, WordPiece, bpe_fields, unigram_fields
+from hftok.models import BPE, Unigram, WordLevel, WordPiece, bpe_fields, check_dropout, unigram_fields
+from hftok.stored_fields import StoredFields, StoredModel
 
 __all__ = ["read_model"]
 
 
 def _json_vocab(value: Any) -> Vocab:
+    if isinstance(value, VocabMap):
+        return value.to_dict()
+    value = _as_list(value)
     if not isinstance(value, dict):
         raise wrong_type(value, "a map")
     vocab = value if type(value) is dict else dict(value)
@@ -37,9 +44,15 @@ def _json_vocab(value: Any) -> Vocab:
     return vocab
 
 
+def _as_list(value: Any) -> Any:
+    """Pieces where none are asked for, as JSON has them."""
+    return value.to_list() if isinstance(value, PieceList) else value
+
+
 def _json_merges(value: Any) -> Merges | MergeIds:
     if isinstance(value, MergeIds):
         return value
+    value = _as_list(value)
     if isinstance(value, (list, tuple)):
         if all(
             isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) is type(item[1]) is str
@@ -82,9 +95,17 @@ def _read_bpe(value: Any) -> Description:
     }
     if "vocab" not in value or "merges" not in value:
         raise FormError("Missing vocab/merges")
-    vocab = _json_vocab(value["vocab"])
+    merges = value["merges"]
     try:
-        return Description(BPE, bpe_fields(vocab, _json_merges(value["merges"]), options))
+        if isinstance(merges, MergeTable):
+            if merges.distinct == len(merges):
+                check_dropout(options)
+                return Description(BPE, StoredFields(options, StoredModel.of_merges(merges, options)))
+            vocab = merges.vocab.to_dict()
+            merges = MergeIds(last_of_pairs(merges.rows()), vocab)
+        else:
+            vocab = _json_vocab(value["vocab"])
+        return Description(BPE, bpe_fields(vocab, _json_merges(merges), options))
     except MergePanic as error:
         raise FormPanic(str(error)) from None
     except (MergeError, ModelError) as error:
@@ -102,15 +123,15 @@ def _required(value: dict[str, Any], key: str, read: Any) -> Any:
 
 def _read_word_piece_model(value: Any) -> Description:
     value = _model_object(value, "WordPiece")
-    return Description(
-        WordPiece,
-        {
-            "unk_token": _required(value, "unk_token", json_string),
-            "continuing_subword_prefix": _required(value, "continuing_subword_prefix", json_string),
-            "max_input_chars_per_word": _required(value, "max_input_chars_per_word", json_uint64),
-            "vocab": _required(value, "vocab", _json_vocab),
-        },
-    )
+    options = {
+        "unk_token": _required(value, "unk_token", json_string),
+        "continuing_subword_prefix": _required(value, "continuing_subword_prefix", json_string),
+        "max_input_chars_per_word": _required(value, "max_input_chars_per_word", json_uint64),
+    }
+    vocab = value.get("vocab")
+    if isinstance(vocab, VocabMap):
+        return Description(WordPiece, StoredFields(options, StoredModel.of_words(vocab, options)))
+    return Description(WordPiece, {**options, "vocab": _required(value, "vocab", _json_vocab)})
 
 
 def _read_word_level_model(value: Any) -> Description:
@@ -121,7 +142,11 @@ def _read_word_level_model(value: Any) -> Description:
     )
 
 
-def _json_pieces(value: Any) -> list[tuple[str, float]]:
+def _json_pieces(value: Any) -> list[tuple[str, float]] | PieceList:
+    if isinstance(value, PieceList):
+        return value
+    if isinstance(value, VocabMap):
+        value = value.to_dict()
     if not isinstance(value, (list, tuple)):
         raise wrong_type(value, "a sequence")
     if isinstance(value, list) and value and type(value[0]) is tuple and type(value[0][1]) is float:
@@ -141,9 +166,14 @@ def _read_unigram(value: Any) -> Description:
     if "vocab" not in value:
         raise FormError("Missing vocab")
     try:
-        return Description(Unigram, unigram_fields(_json_pieces(value["vocab"]), unk_id, byte_fallback))
+        fields = unigram_fields(_json_pieces(value["vocab"]), unk_id, byte_fallback)
     except ModelError as error:
         raise FormError(f"Unable to load vocab: {error}") from None
+    if isinstance(fields["pieces"], PieceList):
+        pieces = fields.pop("pieces")
+        options = {name: item for name, item in fields.items() if name != "_ids"}
+        fields = StoredFields(fields, StoredModel.of_pieces(pieces, options))
+    return Description(Unigram, fields)
 
 
 _READERS: dict[str, Reader[Description]] = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 from hftok._core.json_writer import Float32, dumps
 from hftok._core.merge_ids import MergeError, MergeIds, resolve_merges
 from hftok._core.models.bpe import BPEModel
+from hftok._core.models.piece_list import PieceList
 from hftok._core.models.unigram import UnigramModel
 from hftok._core.models.wordlevel import WordLevelModel
 from hftok._core.models.wordpiece import WordPieceModel
@@ -116,7 +117,7 @@ class Model(Component):
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token, or None."""
-        return self._vocab().get(string(token))
+        return self._find(string(token))
 
     def id_to_token(self, id: int) -> str | None:
         """The token of an id, or None."""
@@ -187,6 +188,11 @@ class Model(Component):
     def _vocab(self) -> Vocab:
         """Token -> id; not to be changed."""
         return self._kind()._vocab_of(self._description().fields)
+
+    def _find(self, token: str) -> int | None:
+        """The id of a token, or None; no dict is made for it."""
+        fields = self._description().fields
+        return fields.stored.find(token) if isinstance(fields, StoredFields) else self._vocab().get(token)
 
     def _vocab_r(self) -> dict[int, str]:
         """Id -> token. Of tokens with the same id the later in the vocabulary (the reference: a random one)."""
@@ -654,12 +660,20 @@ class WordPiece(Model):
 
     @classmethod
     def _make_kernel(cls, fields: dict[str, Any]) -> Any:
+        if isinstance(fields, StoredFields):
+            stored = fields.stored
+            changed = any(fields[name] is not value for name, value in stored.options.items())
+            return stored.words(fields) if changed else stored.kernel
         return WordPieceModel(
             fields["vocab"],
             fields["unk_token"],
             fields["continuing_subword_prefix"],
             fields["max_input_chars_per_word"],
         )
+
+    def _vocab_size(self) -> int:
+        fields = self._description().fields
+        return len(fields.stored) if isinstance(fields, StoredFields) else len(fields["vocab"])
 
     def _files(self) -> list[tuple[str, str]]:
         by_id = sorted(self._vocab().items(), key=lambda item: item[1])
@@ -697,11 +711,16 @@ def _by_id(vocab: Vocab) -> Vocab:
     return {reverse[id_]: id_ for id_ in sorted(reverse)}
 
 
-def bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | None, options: dict[str, Any]) -> Any:
-    """Checks as BpeBuilder::build does, in its order; the merges are kept as ids (see MergeIds)."""
+def check_dropout(options: dict[str, Any]) -> None:
+    """A ModelError where the dropout is no probability."""
     dropout = options["dropout"]
     if dropout is not None and not 0.0 <= dropout <= 1.0:
         raise ModelError("Dropout should be between 0 and 1, inclusive")
+
+
+def bpe_fields(vocab: Vocab | str | None, merges: Merges | MergeIds | str | None, options: dict[str, Any]) -> Any:
+    """Checks as BpeBuilder::build does, in its order; the merges are kept as ids (see MergeIds)."""
+    check_dropout(options)
     if isinstance(vocab, str) and isinstance(merges, str):
         vocab, merges = read_bpe_files(vocab, merges)
     assert not isinstance(vocab, str)
@@ -724,7 +743,9 @@ def _merge_pairs(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield token[left], token[right]
 
 
-def unigram_fields(pieces: list[tuple[str, float]], unk_id: int | None, byte_fallback: bool) -> dict[str, Any]:
+def unigram_fields(
+    pieces: list[tuple[str, float]] | PieceList, unk_id: int | None, byte_fallback: bool
+) -> dict[str, Any]:
     if unk_id is not None:
         if not pieces:
             raise ModelError("The vocabulary is empty but at least <unk> is needed")

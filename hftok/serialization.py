@@ -218,7 +218,7 @@ def load(data: bytes | str | dict[str, Any], model: Model | None = None) -> Toke
     WordLevel(vocab={"a":0}, unk_token="a")
     """
     try:
-        return _parts(loads(data, _READERS) if isinstance(data, (bytes, str)) else data, model)
+        return _parts(loads(data, _READERS, tables=True) if isinstance(data, (bytes, str)) else data, model)
     except (FormError, JsonSyntaxError) as error:
         raise Exception(str(error)) from None
 
@@ -246,7 +246,7 @@ def read_text(path: str) -> bytes:
 def load_buffer(buffer: bytes) -> TokenizerParts:
     """`load` of a buffer; its errors are ValueErrors."""
     try:
-        return _parts(loads(buffer, _READERS))
+        return _parts(loads(buffer, _READERS, tables=True))
     except (FormError, JsonSyntaxError) as error:
         raise ValueError(f"Cannot instantiate Tokenizer from buffer: {error}") from None
 

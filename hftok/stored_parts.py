@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hftok._core.added_tokens import AddedMatcher
+from hftok._core.models.bpe import BPEModel
 from hftok._core.patterns import declare_sound
+from hftok._core.seeds import proof_sections, prove
 from hftok._core.stored import Block
 from hftok.added_tokens import AddedToken
 from hftok.added_vocabulary import AddedVocabulary
@@ -23,6 +25,7 @@ from hftok.serialization import TokenizerParts, dump, load
 from hftok.stored_fields import StoredFields, StoredModel
 
 if TYPE_CHECKING:
+    from hftok._core.models.unigram import UnigramModel
     from hftok._core.stored import Buffer
 
 __all__ = ["parts_of_block", "rest_of", "sections_of"]
@@ -70,14 +73,21 @@ def _patterns(value: Any) -> set[str]:
 
 
 def sections_of(
-    model: Model, added: AddedVocabulary, matchers: tuple[AddedMatcher, AddedMatcher] | None, rest: bytes
+    kernel: BPEModel | UnigramModel,
+    added: AddedVocabulary,
+    matchers: tuple[AddedMatcher, AddedMatcher] | None,
+    rest: bytes,
 ) -> dict[str, Buffer] | None:
     """All sections by name; None where the model's kernel is not one that is stored. The views are of memory that the
-    model owns. `matchers`: those of the added tokens, if they are at hand."""
-    arrays = model._kernel().sections()
+    kernel owns. `matchers`: those of the added tokens, if they are at hand. What a large text would ask of the
+    vocabulary is found out beforehand, which takes up to a tenth of a second."""
+    arrays = kernel.sections()
     if arrays is None:
         return None
     sections: dict[str, Buffer] = dict(arrays)
+    if isinstance(kernel, BPEModel):
+        prove(kernel)
+        sections.update(proof_sections(kernel))
     raw, normalized = added.matchers(False) if matchers is None else matchers
     sections.update(raw.sections("raw"))
     sections.update(normalized.sections("normalized"))
@@ -139,7 +149,7 @@ def parts_of_block(block: Block) -> TokenizerParts:
         declare_sound(pattern)
     kind, options = {"BPE": BPE, "Unigram": Unigram}[rest["kind"]], rest["options"]
     small = options if kind is BPE else {**options, "_ids": {}}
-    fields = StoredFields(small, StoredModel(block, options))
+    fields = StoredFields(small, StoredModel.of_block(block, options))
     # An object is what it is: its numbers are read exactly (see loading).
     parts = load(rest["tokenizer"], Model._of_description(Description(kind, fields)))
     parts.added = StoredAdded(block)

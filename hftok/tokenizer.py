@@ -535,7 +535,7 @@ class Tokenizer(ShortCalls):
 
     def _with_tokens(self, tokens: Sequence[AddedToken]) -> tuple[AddedVocabulary, int]:
         normalize = None if self._normalizer is None else self._normalizer.normalize_str
-        return self._added.with_tokens(tokens, self._model._vocab(), self._model._vocab_size(), normalize)
+        return self._added.with_tokens(tokens, self._model._find, self._model._vocab_size(), normalize)
 
     def _add(self, tokens: Sequence[AddedToken]) -> int:
         with self._lock:
@@ -567,8 +567,7 @@ class Tokenizer(ShortCalls):
         """The number of tokens."""
         size = self._model._vocab_size()
         if boolean(with_added_tokens):
-            vocab = self._model._vocab()
-            size += sum(token not in vocab for token in self._added.ids)
+            size += sum(self._model._find(token) is None for token in self._added.ids)
         return size
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
@@ -579,7 +578,7 @@ class Tokenizer(ShortCalls):
         """The id of a token, or None."""
         token = string(token)
         id_ = self._added.ids.get(token)
-        return self._model._vocab().get(token) if id_ is None else id_
+        return self._model._find(token) if id_ is None else id_
 
     def id_to_token(self, id: int) -> str | None:
         """The token of an id, or None. Of an added token whose normalized form differs, that form."""
@@ -1138,7 +1137,7 @@ class Tokenizer(ShortCalls):
             model = self._model
             changed = model._of_description(model._kind()._updated(model._description(), fields))
             normalize = None if self._normalizer is None else self._normalizer.normalize_str
-            added, _ = self._added.with_tokens(special_tokens, changed._vocab(), changed._vocab_size(), normalize)
+            added, _ = self._added.with_tokens(special_tokens, changed._find, changed._vocab_size(), normalize)
             # What can fail has been done.
             self._added = added
             model._cell().set(changed._description())

@@ -11,7 +11,7 @@ buffers; units say where their tokens are, so the result never depends on who di
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -31,6 +31,8 @@ from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
+from hftok._core.models.vocab_map cimport VocabTable
+from hftok._core.models.wordpiece cimport WordPieceModel
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
@@ -411,25 +413,29 @@ cdef class Engine:
         """A cache that knows every vocabulary string that is one token as a word; workers start from a copy of it."""
         cdef Value value
         cdef ht_key key
-        cdef const char *p
-        cdef Py_ssize_t n
+        cdef const uint8_t *p
+        cdef int64_t i, n
         cdef Model model = self.pipeline.model
-        if self.has_prototype or not model.knows_itself or self.marked is not None:
+        cdef const VocabTable *v
+        if (self.has_prototype or not model.knows_itself or not isinstance(model, WordPieceModel)
+                or self.marked is not None):
             return 0             # where each string must go through the model, that costs more than it saves
         if cache_init(&self.prototype, 1 << 40, self.kernels.hash_key, self.kernels.hash_long) != 0:
             raise MemoryError("no memory for the word cache")
         self.has_prototype = True
-        if cache_reserve(&self.prototype, len(model.vocab)) != 0:
+        v = &(<WordPieceModel>model).map.table
+        if cache_reserve(&self.prototype, v.size) != 0:
             raise MemoryError("no memory for the word cache")
-        for token, id in model.vocab.items():
-            p = PyUnicode_AsUTF8AndSize(token, &n)
-            if not 0 < n <= 16 or memchr(p, 0, n) != NULL:
+        for i in range(v.size):
+            p = v.text.data + v.offsets[i]
+            n = v.offsets[i + 1] - v.offsets[i]
+            if not 0 < n <= 16 or memchr(p, 0, <size_t>n) != NULL:
                 continue
             memset(&value, 0, sizeof(value))
-            value.id0 = id
+            value.id0 = v.ids[i]
             value.meta = 1
             memset(&key, 0, 16)
-            memcpy(&key, p, n)
+            memcpy(&key, p, <size_t>n)
             cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
         return 0
 

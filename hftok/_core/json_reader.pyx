@@ -20,6 +20,9 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
 from hftok._core.merge_ids cimport RawMerge, VocabEntry, last_of_each_pair, resolve_texts
+from hftok._core.model_tables cimport merges_of_texts, read_pieces, read_vocab
+from hftok._core.models.vocab_map cimport VocabMap
+
 from hftok._core.merge_ids import MergeIds
 
 cdef extern from "Python.h":
@@ -38,6 +41,10 @@ cdef double[309] POW10
 cdef int _i
 for _i in range(309):
     POW10[_i] = float(f"1e{_i}")
+
+
+# The kinds of models whose vocabulary is small, and read as a dict.
+_AS_OBJECTS = frozenset(("WordLevel",))
 
 
 class JsonSyntaxError(Exception):
@@ -62,6 +69,8 @@ cdef class Reader:
     cdef int64_t scratch_size
     cdef int64_t scratch_capacity
     cdef object fields         # keys of the outermost object; None: any
+    cdef bint tables           # the big tables of the object under "model" are not to be Python objects
+    cdef bint in_model         # that is the one that is read
     # the vocabulary and the merges of the object that was read last
     cdef VocabEntry *entries
     cdef int64_t entry_count
@@ -240,6 +249,8 @@ cdef class Reader:
             if c != c":":
                 raise self.peek_error("EOF while parsing an object" if c == -1 else "expected `:`")
             self.pos += 1
+            if self.depth == 1:
+                self.in_model = self.tables and key == "model"
             if key == "merges":
                 self.skip_blank()
                 merges_at = self.pos
@@ -247,10 +258,15 @@ cdef class Reader:
                 value = None if raw_merges > 0 else self.value()
             elif key == "vocab":
                 vocab_entries = -1
-                if self.skip_blank() == c"{":
-                    value = self.vocab(&vocab_entries)
-                else:
-                    value = self.pieces()
+                c = self.skip_blank()
+                value = None
+                if self.in_model and self.depth == 2 and not self.has_small_vocab(result.get("type")):
+                    if c == c"{":
+                        value = read_vocab(self.data, self.size, &self.pos)
+                    elif c == c"[":
+                        value = read_pieces(self.data, self.size, &self.pos)
+                if value is None:
+                    value = self.vocab(&vocab_entries) if c == c"{" else self.pieces()
             else:
                 value = self.value()
             if key in result:
@@ -269,6 +285,9 @@ cdef class Reader:
             marked.overwritten = tuple(overwritten)
             return marked
         return result
+
+    cdef bint has_small_vocab(self, object kind):
+        return type(kind) is str and kind in _AS_OBJECTS
 
     # ---- the big tables of a tokenizer: no object per entry where the general form would make a list -----------------
 
@@ -409,10 +428,16 @@ cdef class Reader:
         return -1
 
     cdef object merges(self, dict model, int64_t begin, int64_t vocab_entries, int64_t raw_merges):
-        """`MergeIds` where each part and each whole of the merges is a token by its source text, else the value."""
+        """`MergeIds` where each part and each whole of the merges is a token by its source text, else the value. A MergeTable
+        where the vocabulary is a VocabMap."""
         cdef int64_t end = self.pos
         cdef int depth = self.depth
         rows = None
+        vocab = model.get("vocab")
+        if type(vocab) is VocabMap and not model.get("continuing_subword_prefix"):
+            table = merges_of_texts(vocab, self.data, self.raw, raw_merges)
+            if table is not None:
+                return table
         if vocab_entries > 0 and not model.get("continuing_subword_prefix"):
             rows = np.empty((raw_merges, 3), dtype=np.uint32)
             if resolve_texts(self.data, self.entries, vocab_entries, self.raw, raw_merges, rows):
@@ -720,12 +745,14 @@ cdef class Reader:
         return f if positive else -f
 
 
-def loads(data, fields=None):
+def loads(data, fields=None, tables=False):
     """Reads one JSON text.
 
     Args:
         data: `str`, or `bytes` of UTF-8 (checked inside strings, where alone it can matter).
         fields: the keys that the outermost object may have; None: any.
+        tables: under the key "model", make a VocabMap, a PieceList and a MergeTable (see model_tables) of "vocab" and
+            "merges" where they have the usual form.
 
     Returns:
         dict, list, str, int (within 64 bits), float, bool or None. An object with a repeated key is a `RepeatedKeys`.
@@ -752,6 +779,7 @@ def loads(data, fields=None):
         start = raw
         size = len(raw)
     reader.fields = fields
+    reader.tables = tables
     reader.data = <const uint8_t *>start
     reader.size = size
     # Nothing that is made here is part of a cycle; a collection per 700 containers would take longer than the reading.

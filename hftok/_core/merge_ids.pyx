@@ -125,6 +125,11 @@ cdef uint32_t _id_of(dict vocab, object token) except? 0xFFFFFFFF:
     return <uint32_t>PyLong_AsUnsignedLongLong(<object>found)
 
 
+def last_of_pairs(rows not None):
+    """Rows as in MergeIds without those whose pair comes again later."""
+    return last_of_each_pair(rows, rows)
+
+
 cdef object last_of_each_pair(result, uint32_t[:, ::1] rows):
     cdef int64_t n = rows.shape[0], i
     cdef uint64_t mask = 1, h

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.chunk_cache cimport hash_key_fn, ht_key
 from hftok._core.models.bpe cimport BPEModel
+from hftok._core.stored cimport Block
 
 cdef enum:
     NO_SEED = 0xFFFFFFFF
@@ -17,6 +18,21 @@ cdef enum:
     UNPROVED = -2
 
 cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL
+
+cdef enum:
+    UNDECIDED = 0
+    NOT_ALL = 1
+    ALL_PROVED = 2
+
+cdef class Proof:
+    cdef uint8_t *proved     # a bit for each id: its token is what its own text is encoded to. NULL: not looked into yet
+    cdef int all             # ... and so is every token of ByteLevel characters: UNDECIDED, NOT_ALL, ALL_PROVED
+    cdef Block block         # keeps the memory of bits that are borrowed
+    cdef bint borrowed
+    cdef int find_tokens(self, BPEModel model) except -1
+    cdef int find_all(self, BPEModel model) except -1
+    cdef inline bint holds(self, uint32_t id) noexcept nogil:
+        return self.proved[id >> 3] >> (id & 7) & 1
 
 # A table of the tokens of at most 16 bytes that are what their own text is encoded to: all of them. Whether there is any;
 # seeds_free gives the memory back.

@@ -12,12 +12,12 @@ tokenizer/added_vocabulary.rs):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hftok.added_tokens import AddedToken
-from hftok.added_vocabulary import AddedVocabulary, Normalize, Pattern, free_ids
+from hftok.added_vocabulary import AddedVocabulary, Find, Normalize, Pattern, free_ids
 from hftok.serialization import TruncationParams, load
 from hftok.tokenizer import Tokenizer
 
@@ -27,7 +27,7 @@ __all__ = ["AddedVocabulary022", "Tokenizer022"]
 class AddedVocabulary022(AddedVocabulary):
     """Added tokens by the rules before 0.23. Immutable.
 
-    >>> added, _ = AddedVocabulary022().with_tokens([AddedToken("A"), AddedToken("a")], {}, 0, str.lower)
+    >>> added, _ = AddedVocabulary022().with_tokens([AddedToken("A"), AddedToken("a")], {}.get, 0, str.lower)
     >>> added.string(0), [pattern[:2] for pattern in added.patterns(False)[1]]
     ('A', [('a', 0)])
     """
@@ -41,7 +41,7 @@ class AddedVocabulary022(AddedVocabulary):
         self._forms: dict[str, str] = {}  # normalized forms, by content
 
     def with_tokens(
-        self, tokens: Iterable[AddedToken], model_vocab: Mapping[str, int], size: int, normalize: Normalize | None
+        self, tokens: Iterable[AddedToken], find: Find, size: int, normalize: Normalize | None
     ) -> tuple[AddedVocabulary022, int]:
         result = AddedVocabulary022()
         ids = result.ids = dict(self.ids)
@@ -61,7 +61,7 @@ class AddedVocabulary022(AddedVocabulary):
                 continue
             known = ids.get(content)
             if known is None:
-                known = model_vocab.get(content)
+                known = find(content)
             if known is None:
                 known = next(free)
             ids[content] = known

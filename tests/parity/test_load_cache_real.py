@@ -18,8 +18,11 @@ def test_same_as_loaded(name, real_tokenizer, corpus_documents, tmp_path, monkey
     monkeypatch.setattr(load_cache, "_chosen", str(tmp_path / "cache"))
     direct = Tokenizer.from_file(path)
     direct.encode("")
+    load_cache._writer.finish()
     cached = Tokenizer.from_file(path)
-    assert isinstance(cached._model._description().fields, StoredFields)
+    fields = cached._model._description().fields
+    assert isinstance(fields, StoredFields)
+    assert fields.stored.block is not None
     for corpus in ("english", "chinese", "code", "multilingual"):
         texts = corpus_documents(corpus, 60_000)
         for one, other in zip(direct.encode_batch(texts), cached.encode_batch(texts), strict=True):

@@ -124,7 +124,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(load_cache, "LEAST_BYTES", 0)
     monkeypatch.setattr(load_cache, "_chosen", str(tmp_path / "cache"))
     monkeypatch.setattr(load_cache, "_limit", None)
-    return tmp_path / "cache"
+    yield tmp_path / "cache"
+    load_cache._writer.finish()
 
 
 @pytest.fixture(params=KINDS)
@@ -139,12 +140,14 @@ def text_of(path: str) -> str:
 
 
 def is_stored(tok: Tokenizer) -> bool:
-    return isinstance(tok._model._description().fields, StoredFields)
+    fields = tok._model._description().fields
+    return isinstance(fields, StoredFields) and fields.stored.block is not None
 
 
 def load_and_keep(path: str) -> Tokenizer:
     tok = Tokenizer.from_file(path)
     tok.encode("a")
+    load_cache._writer.finish()
     return tok
 
 
@@ -347,6 +350,7 @@ def test_what_changed_before_the_first_text(folder, path):
     tok.normalizer = None
     tok.encode_special_tokens = True
     tok.encode("a")
+    load_cache._writer.finish()
     cached = Tokenizer.from_file(path)
     assert is_stored(cached)
     assert_same(direct, cached)
@@ -359,6 +363,7 @@ def test_a_changed_model_is_not_kept(folder, path):
     else:
         tok.model.nbest_size = 3
     tok.encode("a")
+    load_cache._writer.finish()
     assert entries(folder) == []
 
 
@@ -536,7 +541,8 @@ for turn in range(int(sys.argv[4])):
         file.write(changed)
     os.chmod(entry, 0o600)
     tok = hftok.Tokenizer.from_file(path)
-    if type(tok._model._description().fields) is dict:
+    fields = tok._model._description().fields
+    if type(fields) is dict or fields.stored.block is None:
         refused += 1
         continue
     taken += 1
@@ -573,6 +579,185 @@ def test_forged_entries_never_crash(folder, tmp_path, kind, turns):
     taken, refused = map(int, done.stdout.split())
     assert taken > 0
     assert refused > 3
+
+
+# ---- the writer ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_haste(monkeypatch):
+    """The writer waits until it is asked to finish, or the process ends."""
+    load_cache._writer.finish()
+    monkeypatch.setattr(load_cache, "DELAY", 1e6)
+
+
+def test_a_first_text_does_not_wait_for_the_writer(folder, path, no_haste):
+    tok = Tokenizer.from_file(path)
+    tok.encode("a")
+    assert entries(folder) == []
+    writing = load_cache._writer.thread
+    assert writing is not None
+    assert writing.daemon
+    load_cache._writer.finish()
+    assert len(entries(folder)) == 1
+    assert load_cache._writer.thread is None
+    assert not writing.is_alive()
+    assert is_stored(Tokenizer.from_file(path))
+
+
+def test_several_are_written_by_one_thread(folder, tmp_path, no_haste):
+    for name, make in KINDS.items():
+        make().save(str(tmp_path / f"{name}.json"))
+        Tokenizer.from_file(str(tmp_path / f"{name}.json")).encode("a")
+    assert len(load_cache._writer.jobs) == len(KINDS)
+    load_cache._writer.finish()
+    assert len(entries(folder)) == len(KINDS)
+    assert load_cache._writer.jobs == []
+
+
+def test_without_haste_it_is_written_all_the_same(folder, path, monkeypatch):
+    monkeypatch.setattr(load_cache, "DELAY", 0.01)
+    Tokenizer.from_file(path).encode("a")
+    for _ in range(1000):
+        if entries(folder):
+            break
+        time.sleep(0.01)
+    assert is_stored(Tokenizer.from_file(path))
+
+
+def test_no_longer_wanted(folder, path, no_haste):
+    Tokenizer.from_file(path).encode("a")
+    load_cache.set_load_cache(False)
+    load_cache._writer.finish()
+    load_cache.set_load_cache(str(folder))
+    assert entries(folder) == []
+
+
+def test_where_there_are_no_threads(folder, path, no_haste, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(load_cache.threading.Thread, "start", refuse)
+    Tokenizer.from_file(path).encode("a")
+    monkeypatch.undo()
+    assert len(entries(folder)) == 1
+
+
+def test_a_failing_job_does_not_stop_the_others(folder, path, no_haste):
+    def fail():
+        raise OSError("no")
+
+    load_cache._writer.put(fail)
+    Tokenizer.from_file(path).encode("a")
+    load_cache._writer.finish()
+    assert len(entries(folder)) == 1
+
+
+def test_changes_while_it_waits_do_not_show(folder, path, no_haste):
+    """What is written is the tokenizer of the file, though it is another one by then."""
+    direct = Tokenizer.from_str(text_of(path))
+    tok = Tokenizer.from_file(path)
+    tok.encode("a")
+    tok.add_tokens(["lowest", "a"])
+    tok.normalizer = None
+    if isinstance(tok.model, models.BPE):
+        tok.model.ignore_merges = not tok.model.ignore_merges
+        tok.model = models.BPE()
+    tok.encode("lowest")
+    del tok
+    load_cache._writer.finish()
+    cached = Tokenizer.from_file(path)
+    assert is_stored(cached)
+    assert_same(direct, cached)
+
+
+ENDS = """
+import os, sys, threading
+import hftok
+from hftok import load_cache
+load_cache.LEAST_BYTES = 0
+load_cache.DELAY = 1e6
+hftok.set_load_cache(sys.argv[2])
+hftok.Tokenizer.from_file(sys.argv[1]).encode("low")
+"""
+
+
+def run_and_end(path: str, folder: pathlib.Path, ending: str) -> tuple[int, float]:
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", ENDS + ending, path, str(folder)], capture_output=True, timeout=300)
+    assert b"Error" not in done.stderr
+    return done.returncode, time.monotonic() - begin
+
+
+def test_a_process_that_ends_writes_first(folder, path):
+    assert run_and_end(path, folder, "")[0] == 0
+    assert len(entries(folder)) == 1
+    assert is_stored(Tokenizer.from_file(path))
+
+
+def test_a_process_that_is_cut_off_leaves_nothing(folder, path):
+    assert run_and_end(path, folder, "os._exit(3)")[0] == 3
+    assert [file.name for file in folder.iterdir()] == ["key"]
+
+
+def test_an_end_in_the_middle_of_the_file(folder, path):
+    """What was written by then has no name that is read."""
+    cut = "load_cache.os.replace = lambda *_: os._exit(4)\n"
+    assert run_and_end(path, folder, cut)[0] == 4
+    assert entries(folder) == []
+    assert len(list(folder.glob("*.tmp"))) == 1
+    assert not is_stored(load_and_keep(path))
+    assert is_stored(Tokenizer.from_file(path))
+
+
+def test_a_process_does_not_hang_on_a_folder_that_does(folder, path):
+    hang = "load_cache.EXIT_SECONDS = 0.1\nload_cache._write = lambda *_: threading.Event().wait()\n"
+    code, seconds = run_and_end(path, folder, hang)
+    assert code == 0
+    assert seconds < 120
+    assert entries(folder) == []
+
+
+@posix
+def test_a_forked_child_writes_nothing_of_its_parent(folder, path):
+    code = """
+pid = os.fork()
+if not pid:
+    assert load_cache._writer.thread is None and not load_cache._writer.jobs
+    load_cache._writer.finish()
+    assert not [name for name in os.listdir(sys.argv[2]) if name.endswith(load_cache.SUFFIX)]
+    hftok.Tokenizer.from_file(sys.argv[1]).encode("low")  # it can write for itself
+    load_cache._writer.finish()
+    assert [name for name in os.listdir(sys.argv[2]) if name.endswith(load_cache.SUFFIX)]
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    assert run_and_end(path, folder, code)[0] == 0
+    assert len(entries(folder)) == 1
+    assert is_stored(Tokenizer.from_file(path))
+
+
+# ---- what is proved of a vocabulary ----------------------------------------------------------------------------------
+
+
+def test_the_proof_is_kept(folder, path, monkeypatch):
+    from hftok._core import seeds
+
+    direct, cached = both(path)
+    if not isinstance(direct.model, models.BPE):
+        return
+    one, other = direct._model._kernel(), cached._model._kernel()
+    written = seeds.proof_sections(one)
+    assert {name: bytes(part) for name, part in written.items()} == {
+        name: bytes(part) for name, part in seeds.proof_sections(other).items()
+    }
+    assert ("proof.tokens" in written) != direct.model.ignore_merges
+    assert seeds.proved_tokens(one) == seeds.proved_tokens(other)
+    fresh = Tokenizer.from_str(text_of(path))._model._kernel()
+    assert seeds.proof_sections(fresh) == {}
+    assert seeds.proved_tokens(fresh) == seeds.proved_tokens(other)
+    text = "low lower lowest newest aabb ÄÖÜ 東京 " * 150_000
+    assert (direct.encode_ids(text) == cached.encode_ids(text)).all()
 
 
 # ---- the folder ------------------------------------------------------------------------------------------------------

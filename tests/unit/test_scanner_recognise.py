@@ -9,6 +9,7 @@ from hftok._core.rust_pattern import RustPattern
 from scanner_texts import random_text, reference_boundaries, reference_of
 from tokenizers import Regex, pre_tokenizers
 
+from hftok._core.scanners import recognise as recogniser
 from hftok._core.scanners import regex_scalar
 from hftok._core.scanners.recognise import FAMILIES, RUST_PATTERNS, TILING, form_of, recognise, recognise_rust
 
@@ -274,3 +275,41 @@ def test_real_tokenizers(real_tokenizer, name, family):
         "added_tokens": [],
     }
     assert recognise(hftok.Tokenizer.from_str(json.dumps(small)).pre_tokenizer._spec()) == family
+
+
+def with_line_ends(spec):
+    """A pre-tokenizer with line ends in its patterns as themselves, not as escapes."""
+    if spec[0] == "Sequence":
+        return ("Sequence", tuple(map(with_line_ends, spec[1])))
+    if spec[0] == "Split":
+        return (*spec[:2], spec[2].replace(r"\r", "\r").replace(r"\n", "\n"), *spec[3:])
+    return spec
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_line_ends_as_themselves(family, monkeypatch):
+    spec = with_line_ends(FAMILIES[family])
+    meant = recogniser._families().get(recogniser._steps(spec, recogniser._tiling()))
+    assert meant == family  # by what it means
+    monkeypatch.setattr(recogniser, "_steps", None)
+    assert recognise(spec) == family  # and without parsing it
+
+
+def test_an_escaped_line_end_is_another_pattern():
+    for end in ("\r", "\n"):
+        spec = then_bytes(split("[a\\" + end + "]+"))
+        assert recogniser._spelling(spec)[0][2] == spec[1][0][2]
+
+
+def test_patterns_that_are_declared_sound_are(monkeypatch):
+    from hftok._core import patterns
+
+    monkeypatch.setattr(patterns, "SOUND", set())
+    recogniser._declare_sound()
+    declared = set(patterns.SOUND)
+    assert len(declared) > 20
+    for pattern in declared:
+        patterns.check_regex(pattern)
+    for spec in FAMILIES.values():
+        for step in recogniser._flat(with_line_ends(spec)):
+            assert step[:2] != ("Split", "Regex") or step[2] in declared

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hftok._core.models.merges import MergeTable
 from hftok._core.models.model import Model
 from hftok._core.stored import Block, Buffer
 
@@ -46,6 +47,18 @@ class BPEModel(Model):
     def replace(self, **options: float | str | bool | None) -> BPEModel: ...
     def sections(self) -> dict[str, Buffer] | None: ...
     @staticmethod
+    def of_tables(
+        merges: MergeTable,
+        make_vocab: Callable[[], dict[str, int]],
+        dropout: float | None,
+        unk_token: str | None,
+        continuing_subword_prefix: str | None,
+        end_of_word_suffix: str | None,
+        fuse_unk: bool,
+        byte_fallback: bool,
+        ignore_merges: bool,
+    ) -> BPEModel: ...
+    @staticmethod
     def of_block(
         block: Block,
         make_vocab: Callable[[], dict[str, int]],
@@ -59,6 +72,7 @@ class BPEModel(Model):
     ) -> BPEModel: ...
     def merge_pairs(self, tokens: list[str]) -> list[tuple[str, str]]: ...
     def stored_size(self) -> int: ...
+    def find(self, token: str) -> int | None: ...
     def stored_vocab(self) -> dict[str, int]: ...
     def stored_rows(self) -> NDArray[np.uint32]: ...
     def takes_part(self, token: str) -> bool: ...

@@ -31,6 +31,8 @@ from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(PyObject *op) noexcept
+    int PyGC_Enable() noexcept
+    int PyGC_Disable() noexcept
 
 cdef enum:
     UNCUT = 24                   # words of up to this many bytes are merged whole
@@ -278,12 +280,18 @@ cdef class BPEModel(Model):
         cdef int64_t i
         cdef list result = []
         cdef tuple pair
+        cdef bint collecting
         if len(tokens) != self.map.table.size:
             raise ValueError("these are not the tokens of this model's vocabulary")
-        for i in range(self.merge_table.table.ranks):
-            pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
-            PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
-            result.append(pair)
+        collecting = PyGC_Disable()  # there is nothing to collect, and it would be looked for every 700 tuples
+        try:
+            for i in range(self.merge_table.table.ranks):
+                pair = (tokens[parts[2 * i]], tokens[parts[2 * i + 1]])
+                PyObject_GC_UnTrack(<PyObject *>pair)    # no cycle goes through two strings
+                result.append(pair)
+        finally:
+            if collecting:
+                PyGC_Enable()
         return result
 
     def stored_size(self):
@@ -291,8 +299,12 @@ cdef class BPEModel(Model):
         return self.map.table.size
 
     def stored_vocab(self):
-        """The vocabulary of a model of a block, made anew: dict of str -> id."""
+        """The vocabulary, made anew: dict of str -> id."""
         return self.map.to_dict()
+
+    def find(self, str token not None):
+        """The id of a token, or None."""
+        return self.map.get(token)
 
     def stored_rows(self):
         """The merges of a model of a block as ids: uint32 (n, 3) of left id, right id, id of the merged token, by rank."""
@@ -342,6 +354,20 @@ cdef class BPEModel(Model):
         if cuts is not None:
             sections.update(cuts.sections())
         return sections
+
+    @staticmethod
+    def of_tables(MergeTable merges not None, make_vocab, dropout, unk_token, continuing_subword_prefix, end_of_word_suffix,
+                  bint fuse_unk, bint byte_fallback, bint ignore_merges):
+        """A model of merges of a vocabulary. make_vocab: gives that as a dict when it is asked for."""
+        cdef BPEModel new = BPEModel.__new__(BPEModel)
+        Model.__init__(new, None)
+        new.make_vocab = make_vocab
+        new.map = merges.vocab
+        new.merge_table = merges
+        new.set_options(dropout, unk_token, continuing_subword_prefix, end_of_word_suffix, fuse_unk, byte_fallback,
+                        ignore_merges)
+        new.find_cuts(None)
+        return new
 
     @staticmethod
     def of_block(Block block not None, make_vocab, dropout, unk_token, continuing_subword_prefix, end_of_word_suffix,

@@ -161,9 +161,12 @@ cdef class MergeTable:
     cdef uint32_t *parts                     # left and right part of each rank: places in the vocabulary's table
     cdef uint8_t *is_part                    # bit for each place in the vocabulary: some merge takes it
     cdef readonly int64_t prefix_length      # bytes that the right part lost
-    cdef VocabMap vocab
+    cdef readonly VocabMap vocab
+    cdef object proof                        # what seeds.pyx found out about these merges, or None
     cdef Block block                         # keeps the memory of arrays that are borrowed
     cdef bint borrowed
+    @staticmethod
+    cdef MergeTable of_entries(VocabMap vocab, uint32_t *parts, const uint32_t *wholes, int64_t n)
     cdef int fill(self, int64_t prefix_length, list merges) except -1
     cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1
     cdef int build_slots(self) except -1

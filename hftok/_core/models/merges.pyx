@@ -532,6 +532,28 @@ cdef class MergeTable:
             self.fill_ids(merges)
         self.build_slots()
 
+    @staticmethod
+    cdef MergeTable of_entries(VocabMap vocab, uint32_t *parts, const uint32_t *wholes, int64_t n):
+        """The merges whose left and right parts are strings `parts` (2n) of the vocabulary, and whose results `wholes`, by
+        their places; each whole is its left and right part one after the other, neither of them empty. Takes `parts` over."""
+        cdef MergeTable self = MergeTable.__new__(MergeTable)
+        cdef VocabTable *v = &vocab.table
+        cdef int64_t i
+        self.vocab = vocab
+        self.parts = parts
+        self.table.merged = <uint32_t *>malloc(<size_t>(n + 1) * sizeof(uint32_t))
+        self.is_part = <uint8_t *>calloc(<size_t>(v.size >> 3) + 1, 1)
+        if self.table.merged == NULL or self.is_part == NULL:
+            raise MemoryError("out of memory while reading the merges")
+        for i in range(2 * n):
+            self.is_part[parts[i] >> 3] |= 1 << (parts[i] & 7)
+        for i in range(n):
+            self.table.merged[i] = v.ids[wholes[i]]
+        self.table.ranks = n
+        self.table.scannable = vocab.unique_ids and n < SMALL_RANK_LIMIT
+        self.build_slots()
+        return self
+
     cdef int fill_ids(self, const uint32_t[:, ::1] rows) except -1:
         cdef VocabTable *v = &self.vocab.table
         cdef int64_t total = rows.shape[0], rank, k, e
@@ -746,6 +768,9 @@ cdef class MergeTable:
             slot = pair_rank(t, ids[self.parts[2 * i]], ids[self.parts[2 * i + 1]])
             demand(slot == <uint64_t>i or (i < <int64_t>slot < n and self.distinct < n))
         return self
+
+    def __len__(self):
+        return self.table.ranks
 
     def rows(self):
         """The merges as ids: uint32 (n, 3) of left id, right id, id of the merged token, by rank."""

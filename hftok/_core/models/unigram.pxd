@@ -4,12 +4,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from hftok._core.double_array cimport Trie
 from hftok._core.models.lattice cimport Lattice
 from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.models.piece_list cimport PieceList
 from hftok._core.random cimport Random
 from hftok._core.stored cimport Block
 
 cdef class Pieces:
     """Read-only pieces with their scores, as a trie; shared by the models that differ in options only."""
     cdef Trie trie
+    cdef PieceList pieces
     cdef Block block             # keeps the memory of arrays that are borrowed
     cdef bint borrowed
     cdef readonly int64_t size

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hftok._core.models.model import Model
+from hftok._core.models.piece_list import PieceList
 from hftok._core.stored import Block, Buffer
 
 class UnigramModel(Model):
@@ -30,6 +31,16 @@ class UnigramModel(Model):
     def replace(self, **options: float | int | None) -> UnigramModel: ...
     def sections(self) -> dict[str, Buffer]: ...
     @staticmethod
+    def of_pieces(
+        pieces: PieceList,
+        make_pieces: Callable[[], list[tuple[str, float]]],
+        make_vocab: Callable[[], dict[str, int]],
+        unk_id: int | None,
+        byte_fallback: bool,
+        alpha: float | None,
+        nbest_size: int | None,
+    ) -> UnigramModel: ...
+    @staticmethod
     def of_block(
         block: Block,
         make_pieces: Callable[[], list[tuple[str, float]]],
@@ -40,5 +51,6 @@ class UnigramModel(Model):
         nbest_size: int | None,
     ) -> UnigramModel: ...
     def stored_size(self) -> int: ...
+    def find(self, piece: str) -> int | None: ...
     def stored_pieces(self) -> list[tuple[str, float]]: ...
     def fix_seed(self, seed: int | None) -> None: ...

@@ -15,7 +15,6 @@ It leaves to others: pre-tokenization (Metaspace), caching of words.
 """
 from array import array
 
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -29,9 +28,9 @@ from hftok._core.models.model cimport (
     MODEL_BAD_SCORES, MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, Model, ModelToken, TokenVec, VALUE_TEXT, VALUE_VOCAB,
     tv_push,
 )
-from hftok._core.models.vocab_map cimport ByteBuffer, append_utf8, buffer_reserve
+from hftok._core.models.piece_list cimport PieceList
 from hftok._core.random cimport random_fix, random_ready
-from hftok._core.stored cimport Block, copied, demand, view
+from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_len
 
 cdef enum:
@@ -47,49 +46,20 @@ cdef class Pieces:
         if not self.borrowed:
             trie_free(&self.trie)
 
-    def __init__(self, list pieces not None):
-        cdef ByteBuffer text
-        cdef int64_t n = len(pieces), i, size
-        cdef int64_t *offsets = <int64_t *>malloc(<size_t>(n + 1) * sizeof(int64_t))
-        cdef double *scores = <double *>malloc(<size_t>(n + 1) * sizeof(double))
+    def __init__(self, PieceList pieces not None):
+        cdef int64_t i
         cdef int error
-        memset(&text, 0, sizeof(ByteBuffer))
-        try:
-            if self.trie.units != NULL:
-                raise RuntimeError("Pieces are filled once, when they are made")
-            if n >= 0xFFFFFFFF:
-                raise OverflowError("a Unigram vocabulary holds fewer than 2**32 - 1 pieces")
-            if offsets == NULL or scores == NULL:
-                raise MemoryError("out of memory while reading the vocabulary")
-            buffer_reserve(&text, n * 8)
-            for i in range(n):
-                item = pieces[i]
-                if type(item) is tuple and len(<tuple>item) == 2:
-                    piece, score = <tuple>item
-                elif type(item) is list and len(<list>item) == 2:
-                    piece, score = <list>item
-                else:
-                    raise TypeError(f"a Unigram vocabulary is a list of (piece, score), not of {item!r:.80}")
-                if not isinstance(piece, str):
-                    raise TypeError(f"a Unigram piece is a str, not {type(piece).__name__}")
-                offsets[i] = text.size
-                size = text.size
-                append_utf8(&text, <str>piece)
-                if text.size - size >= 0xFFFFFFFF:
-                    raise OverflowError("a Unigram piece is shorter than 2**32 - 1 bytes")
-                scores[i] = score
-                if scores[i] < self.min_score:
-                    self.min_score = scores[i]
-            offsets[n] = text.size
-            self.size = n
-            with nogil:
-                error = trie_build(&self.trie, text.data, offsets, scores, n)
-            if error != 0:
-                raise MemoryError("out of memory while reading the vocabulary")
-        finally:
-            free(text.data)
-            free(offsets)
-            free(scores)
+        if self.trie.units != NULL:
+            raise RuntimeError("Pieces are filled once, when they are made")
+        self.pieces = pieces
+        self.size = pieces.size
+        for i in range(self.size):
+            if pieces.scores[i] < self.min_score:
+                self.min_score = pieces.scores[i]
+        with nogil:
+            error = trie_build(&self.trie, pieces.text.data, pieces.offsets, pieces.scores, self.size)
+        if error != 0:
+            raise MemoryError("out of memory while reading the vocabulary")
         self.find_byte_ids()
 
     cdef int find_byte_ids(self) except -1:
@@ -100,37 +70,16 @@ cdef class Pieces:
             self.byte_ids[i] = trie_find(&self.trie, name, 6)
         return 0
 
-    def sections(self, list pieces not None):
-        """The arrays by name (see stored). pieces: the list that this was made from."""
+    def sections(self):
+        """The arrays by name (see stored)."""
         cdef const Trie *t = &self.trie
-        cdef ByteBuffer text
-        cdef int64_t i, before
-        sizes = bytearray(8 * self.size)
-        scores = bytearray(8 * self.size)
-        cdef uint64_t *size = <uint64_t *><char *>sizes
-        cdef double *score = <double *><char *>scores
-        if len(pieces) != self.size:
-            raise ValueError("these are not the pieces of this model")
-        memset(&text, 0, sizeof(ByteBuffer))
-        try:
-            buffer_reserve(&text, self.size * 8)
-            for i in range(self.size):
-                before = text.size
-                append_utf8(&text, <str>pieces[i][0])
-                size[i] = <uint64_t>(text.size - before)
-                score[i] = pieces[i][1]
-            joined = copied(text.data, text.size)
-        finally:
-            free(text.data)
         sections = {
             "unigram.numbers": array("Q", [self.size, t.size, t.steps != NULL, t.short_scores != NULL]).tobytes(),
             "unigram.units": view(t.units, t.size * sizeof(Unit)),
             "unigram.ids": view(t.ids, t.size * sizeof(uint32_t)),
             "unigram.scores": view(t.scores, t.size * sizeof(double)),
-            "pieces.text": joined,
-            "pieces.sizes": sizes,
-            "pieces.scores": scores,
         }
+        sections.update(self.pieces.sections())
         if t.steps != NULL:
             sections["unigram.steps"] = view(t.steps, t.size * sizeof(uint32_t))
         if t.short_scores != NULL:
@@ -143,7 +92,6 @@ cdef class Pieces:
         cdef Pieces self = Pieces.__new__(Pieces)
         cdef Trie *t = &self.trie
         cdef const uint64_t *numbers = <const uint64_t *>block.exactly("unigram.numbers", 8, 4)
-        cdef const double *scores
         cdef int64_t n, i, pieces
         cdef bint good = True
         self.block = block
@@ -159,8 +107,7 @@ cdef class Pieces:
         if numbers[3] == 1:
             demand(t.steps != NULL)
             t.short_scores = <float *>block.exactly("unigram.short_scores", sizeof(float), n)
-        scores = <const double *>block.exactly("pieces.scores", sizeof(double), pieces)
-        block.exactly("pieces.sizes", 8, pieces)
+        self.pieces = PieceList.of_block(block, pieces)
         with nogil:
             # A child lies in the block of 256 units that its parent's base is in.
             for i in range(n):
@@ -172,27 +119,11 @@ cdef class Pieces:
                     good &= <int64_t>(t.steps[i] >> STEP_BASE) < n
                     good &= (t.steps[i] & STEP_END != 0) == (t.units[i].base & <uint32_t>TRIE_END != 0)
             for i in range(pieces):
-                if scores[i] < self.min_score:
-                    self.min_score = scores[i]
+                if self.pieces.scores[i] < self.min_score:
+                    self.min_score = self.pieces.scores[i]
         demand(good)
         self.find_byte_ids()
         return self
-
-    def to_list(self):
-        """The pieces and their scores as they were read, of pieces in a block: list of (str, float)."""
-        cdef const uint64_t *sizes = <const uint64_t *>self.block.exactly("pieces.sizes", 8, self.size)
-        cdef const double *scores = <const double *>self.block.exactly("pieces.scores", 8, self.size)
-        cdef int64_t size = 0, at = 0, i
-        cdef const char *text = <const char *>self.block.array("pieces.text", 1, &size)
-        cdef list result = []
-        try:
-            for i in range(self.size):
-                demand(sizes[i] <= <uint64_t>(size - at))
-                result.append((PyUnicode_DecodeUTF8(text + at, <Py_ssize_t>sizes[i], NULL), scores[i]))
-                at += <int64_t>sizes[i]
-        except UnicodeDecodeError:
-            demand(False)
-        return result
 
 
 cdef inline void reverse_tokens(ModelToken *t, int64_t n) noexcept nogil:
@@ -230,6 +161,17 @@ cdef inline void offer(Best *best, double score, uint32_t unit, int64_t length) 
         best.length = <uint32_t>length
 
 
+cdef UnigramModel of_trie(
+        Pieces pieces, object make_pieces, object make_vocab, object unk_id, bint byte_fallback, object alpha, object nbest_size):
+    cdef UnigramModel new = UnigramModel.__new__(UnigramModel)
+    new.pieces = pieces
+    Model.__init__(new, None)
+    new.make_pieces = make_pieces
+    new.make_vocab = make_vocab
+    new.set_options(unk_id, byte_fallback, alpha, nbest_size)
+    return new
+
+
 cdef class UnigramModel(Model):
     """Unigram over one pre-token.
 
@@ -251,9 +193,10 @@ cdef class UnigramModel(Model):
                 raise Exception("Error while loading Unigram: The vocabulary is empty but at least <unk> is needed")
             if unk_id >= len(pieces):
                 raise Exception("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
-        self.pieces = Pieces(pieces)
-        self._vocab_list = list(pieces)
-        Model.__init__(self, {item[0]: i for i, item in enumerate(pieces)})
+        self.pieces = Pieces(PieceList(pieces))
+        self._vocab_list = pieces = list(pieces)
+        Model.__init__(self, None)
+        self.make_vocab = lambda: {item[0]: i for i, item in enumerate(pieces)}
         self.set_options(unk_id, byte_fallback, alpha, nbest_size)
 
     def replace(self, **options):
@@ -277,28 +220,34 @@ cdef class UnigramModel(Model):
 
     def sections(self):
         """The arrays by name (see stored)."""
-        return self.pieces.sections(self.vocab_list)
+        return self.pieces.sections()
+
+    @staticmethod
+    def of_pieces(PieceList pieces not None, make_pieces, make_vocab, unk_id, bint byte_fallback, alpha, nbest_size):
+        """A model of a list of pieces. make_pieces, make_vocab: give the pieces with their scores as a list, and the dict, when they
+        are asked for."""
+        return of_trie(Pieces(pieces), make_pieces, make_vocab, unk_id, byte_fallback, alpha, nbest_size)
 
     @staticmethod
     def of_block(Block block not None, make_pieces, make_vocab, unk_id, bint byte_fallback, alpha, nbest_size):
-        """A model over the arrays of a block. make_pieces, make_vocab: give the pieces with their scores and the dict when they
-        are asked for. StoredError where the block is damaged."""
-        cdef UnigramModel new = UnigramModel.__new__(UnigramModel)
-        new.pieces = Pieces.of_block(block)
-        demand(unk_id is None or 0 <= unk_id < new.pieces.size)
-        Model.__init__(new, None)
-        new.make_pieces = make_pieces
-        new.make_vocab = make_vocab
-        new.set_options(unk_id, byte_fallback, alpha, nbest_size)
-        return new
+        """The same over the arrays of a block. StoredError where it is damaged."""
+        cdef Pieces pieces = Pieces.of_block(block)
+        demand(unk_id is None or 0 <= unk_id < pieces.size)
+        return of_trie(pieces, make_pieces, make_vocab, unk_id, byte_fallback, alpha, nbest_size)
 
     def stored_size(self):
         """int: the number of pieces."""
         return self.pieces.size
 
     def stored_pieces(self):
-        """The pieces of a model of a block, made anew: list of (piece, score)."""
-        return self.pieces.to_list()
+        """The pieces, made anew: list of (piece, score)."""
+        return self.pieces.pieces.to_list()
+
+    def find(self, str piece not None):
+        """The id of a piece that is not empty, or None."""
+        cdef bytes text = piece.encode("utf-8")
+        cdef int64_t id = trie_find(&self.pieces.trie, text, len(text))
+        return None if id < 0 else id
 
     @property
     def vocab_list(self):

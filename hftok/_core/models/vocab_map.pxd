@@ -45,6 +45,11 @@ cdef int buffer_reserve(ByteBuffer *b, int64_t extra) except -1      # MemoryErr
 cdef int append_utf8(ByteBuffer *b, str text) except -1              # UnicodeEncodeError on a lone surrogate
 cdef const uint8_t *utf8_view(str text, ByteBuffer *b, int64_t *size) except NULL
 
+# Whether n texts, one after the other, are UTF-8 each by itself.
+cdef bint are_texts(const uint8_t *text, const int64_t *offsets, int64_t n) noexcept nogil
+# A str of what is UTF-8.
+cdef str text_of(const uint8_t *p, int64_t n)
+
 cdef struct VocabTable:
     ByteBuffer text          # every string, one after the other, in the order of the dict
     int64_t *offsets         # string i is text[offsets[i], offsets[i + 1])
@@ -83,12 +88,15 @@ cdef inline int64_t vocab_find(const VocabTable *t, const uint8_t *p, int64_t n)
 
 
 cdef class VocabMap:
-    """Read-only map from UTF-8 strings to ids, made from a dict; shared by the models that look strings up."""
+    """Read-only map from UTF-8 strings to ids, made from a dict or a text; shared by the models that look strings up."""
     cdef VocabTable table
     cdef Block block                     # keeps the memory of arrays that are borrowed
     cdef bint borrowed
     cdef readonly bint unique_ids        # no two strings share an id
     cdef readonly uint32_t max_id
-    cdef bint in_order                   # of a block: the ids are 0, 1, 2, ...
+    cdef bint in_order                   # the ids are 0, 1, 2, ... (not looked for in a dict)
+    @staticmethod
+    cdef VocabMap of_texts(ByteBuffer text, int64_t *offsets, uint32_t *ids, int64_t n)
+    cdef bint fill_slots(self, bint compare) noexcept
     cdef str text(self, int64_t entry)
     cdef bint _ids_differ(self) except -1

@@ -10,6 +10,7 @@ It leaves to others: prefix search (`double_array`), what an id means, and the o
 import os
 from array import array
 
+from cpython.dict cimport PyDict_SetItem
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -20,9 +21,11 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
 
 from hftok._core.stored cimport Block, demand, view
-from hftok._core.text cimport utf8_encode
+from hftok._core.text cimport utf8_decode, utf8_encode
+from hftok._core.utf8 cimport utf8_valid_prefix
 
 cdef extern from "stored_checks.h" nogil:
     int64_t ht_check_entries(const uint64_t *slots, int64_t count, int64_t n)
@@ -93,6 +96,55 @@ cdef const uint8_t *utf8_view(str text, ByteBuffer *b, int64_t *size) except NUL
     return b.data
 
 
+cdef bint are_texts(const uint8_t *text, const int64_t *offsets, int64_t n) noexcept nogil:
+    cdef int64_t i, size = offsets[n]
+    if utf8_valid_prefix(text, size) != size:
+        return False
+    for i in range(n):
+        if offsets[i] < size and text[offsets[i]] & 0xC0 == 0x80:
+            return False             # two halves that make a character together
+    return True
+
+
+cdef str text_of(const uint8_t *p, int64_t n):
+    cdef str result
+    cdef uint8_t high = 0
+    cdef uint32_t most = 0, cp
+    cdef int64_t i, count = 0
+    cdef int length = 0, kind
+    cdef void *data
+    if n < 2:
+        return PyUnicode_DecodeUTF8(<const char *>p, n, NULL)      # Python has them already
+    for i in range(n):
+        high |= p[i]
+    if high < 0x80:
+        result = PyUnicode_New(n, 127)
+        memcpy(PyUnicode_DATA(result), p, <size_t>n)
+        return result
+    i = 0
+    while i < n:
+        cp = utf8_decode(p + i, &length)
+        most = cp if cp > most else most
+        i += length
+        count += 1
+    # A str has the narrowest characters that hold it.
+    result = PyUnicode_New(count, most)
+    data = PyUnicode_DATA(result)
+    kind = PyUnicode_KIND(result)
+    i = count = 0
+    while i < n:
+        cp = utf8_decode(p + i, &length)
+        if kind == 1:
+            (<uint8_t *>data)[count] = <uint8_t>cp
+        elif kind == 2:
+            (<uint16_t *>data)[count] = <uint16_t>cp
+        else:
+            (<uint32_t *>data)[count] = cp
+        i += length
+        count += 1
+    return result
+
+
 cdef class VocabMap:
     def __cinit__(self):
         memset(&self.table, 0, sizeof(VocabTable))
@@ -111,10 +163,7 @@ cdef class VocabMap:
         cdef VocabTable *t = &self.table
         cdef int64_t n = len(vocab)
         cdef int64_t i = 0
-        cdef int64_t length
         cdef uint64_t slots = 16
-        cdef uint64_t h, k
-        cdef uint8_t *seen
         if t.slots != NULL:
             raise RuntimeError("a VocabMap is filled once, when it is made")
         if n >= 0xFFFFFFFF:
@@ -143,16 +192,60 @@ cdef class VocabMap:
         t.offsets[i] = t.text.size
         t.size = i
         # The keys of a dict differ, and so do their encodings: no comparison is needed while the table is filled.
+        self.fill_slots(False)
+        self.unique_ids = self._ids_differ()
+
+    @staticmethod
+    cdef VocabMap of_texts(ByteBuffer text, int64_t *offsets, uint32_t *ids, int64_t n):
+        """The map of n strings, one after the other in `text`, with room for n + 1 offsets; takes all three over. None where
+        a string comes twice."""
+        cdef VocabMap self = VocabMap.__new__(VocabMap)
+        cdef VocabTable *t = &self.table
+        cdef uint64_t slots = 16
+        cdef int64_t i
+        t.text = text
+        t.offsets = offsets
+        t.ids = ids
+        while slots < <uint64_t>n * 3 // 2:
+            slots *= 2
+        t.slots = <uint64_t *>calloc(<size_t>slots, sizeof(uint64_t))
+        if t.slots == NULL:
+            raise MemoryError("out of memory while reading the vocabulary")
+        t.mask = slots - 1
+        t.seed = PROCESS_SEED
+        t.size = n
+        self.in_order = True
+        for i in range(n):
+            self.in_order &= ids[i] == <uint32_t>i
+            if ids[i] > self.max_id:
+                self.max_id = ids[i]
+        if not self.fill_slots(True):
+            return None
+        self.unique_ids = self.in_order or self._ids_differ()
+        return self
+
+    cdef bint fill_slots(self, bint compare) noexcept:
+        """Put every string in its slot. compare: False where two strings are equal."""
+        cdef VocabTable *t = &self.table
+        cdef int64_t i, length, other
+        cdef uint64_t h, k
+        cdef const uint8_t *p
         for i in range(t.size):
+            p = t.text.data + t.offsets[i]
             length = t.offsets[i + 1] - t.offsets[i]
             if length > t.longest:
                 t.longest = length
-            h = hash_bytes(t.text.data + t.offsets[i], length, t.seed)
+            h = hash_bytes(p, length, t.seed)
             k = h & t.mask
             while t.slots[k] != 0:
+                if compare and t.slots[k] >> 32 == h >> 32:
+                    other = <int64_t>(t.slots[k] & 0xFFFFFFFFu) - 1
+                    if (t.offsets[other + 1] - t.offsets[other] == length
+                            and bytes_differ(t.text.data + t.offsets[other], p, <size_t>length) == 0):
+                        return False
                 k = (k + 1) & t.mask
             t.slots[k] = (h >> 32 << 32) | <uint64_t>(i + 1)
-        self.unique_ids = self._ids_differ()
+        return True
 
     cdef bint _ids_differ(self) except -1:
         cdef VocabTable *t = &self.table
@@ -243,8 +336,10 @@ cdef class VocabMap:
         cdef const VocabTable *t = &self.table
         cdef int64_t i
         cdef dict result = {}
+        if self.borrowed:
+            demand(are_texts(t.text.data, t.offsets, t.size))
         for i in range(t.size):
-            result[self.text(i)] = t.ids[i]
+            PyDict_SetItem(result, text_of(t.text.data + t.offsets[i], t.offsets[i + 1] - t.offsets[i]), t.ids[i])
         return result
 
     def __len__(self):

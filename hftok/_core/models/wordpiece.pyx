@@ -7,12 +7,12 @@ characters. How the longest match is found: piece_table.pyx.
 
 It leaves normalization, pre-tokenization and caching of words to the engine.
 """
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, MODEL_OK, VALUE_UNK, VALUE_VOCAB, Model, TokenVec, tv_push
 from hftok._core.models.piece_table cimport pieces_add, pieces_free, pieces_init, pieces_longest
+from hftok._core.models.vocab_map cimport VocabMap, VocabTable
 
 
 cdef class WordPieceModel(Model):
@@ -29,6 +29,25 @@ cdef class WordPieceModel(Model):
 
     def __init__(self, dict vocab, str unk_token, str continuing_subword_prefix, max_input_chars_per_word):
         super().__init__(vocab)
+        self.fill(VocabMap(vocab), unk_token, continuing_subword_prefix, max_input_chars_per_word)
+
+    @staticmethod
+    def of_vocab(VocabMap vocab not None, make_vocab, str unk_token, str continuing_subword_prefix, max_input_chars_per_word):
+        """A model of a vocabulary that is there as a table. make_vocab: gives it as a dict when it is asked for."""
+        cdef WordPieceModel new = WordPieceModel.__new__(WordPieceModel)
+        Model.__init__(new, None)
+        new.make_vocab = make_vocab
+        new.fill(vocab, unk_token, continuing_subword_prefix, max_input_chars_per_word)
+        return new
+
+    cdef int fill(self, VocabMap vocab, str unk_token, str continuing_subword_prefix, max_input_chars_per_word) except -1:
+        cdef const VocabTable *v = &vocab.table
+        cdef bytes prefix = continuing_subword_prefix.encode("utf-8")
+        cdef const char *prefix_text = prefix
+        cdef int64_t prefix_size = len(prefix), following = 0, i, n
+        cdef const uint8_t *p
+        cdef int error = 0
+        self.map = vocab
         self.unk_token = unk_token
         self.continuing_subword_prefix = continuing_subword_prefix
         self.max_chars = min(max_input_chars_per_word, (1 << 62))
@@ -36,24 +55,20 @@ cdef class WordPieceModel(Model):
         self.has_unk = unk is not None
         self.knows_itself = self.max_chars >= 16
         self.unk = unk if unk is not None else 0
-        cdef const char *p
-        cdef Py_ssize_t n
-        cdef bytes prefix = continuing_subword_prefix.encode("utf-8")
-        cdef const char *prefix_text = prefix
-        cdef Py_ssize_t prefix_size = len(prefix)
-        cdef int64_t following = 0
-        for token in vocab:          # few in most vocabularies: a smaller table misses the near caches less
-            p = PyUnicode_AsUTF8AndSize(token, &n)
-            following += n > prefix_size and memcmp(p, prefix_text, <size_t>prefix_size) == 0
-        if pieces_init(&self.first, len(vocab) + 1) != 0 or pieces_init(&self.following, following + 1) != 0:
+        for i in range(v.size):      # few in most vocabularies: a smaller table misses the near caches less
+            n = v.offsets[i + 1] - v.offsets[i]
+            following += n > prefix_size and memcmp(v.text.data + v.offsets[i], prefix_text, <size_t>prefix_size) == 0
+        if pieces_init(&self.first, v.size + 1) != 0 or pieces_init(&self.following, following + 1) != 0:
             raise MemoryError("no memory for the vocabulary")
-        for token, id in vocab.items():
-            p = PyUnicode_AsUTF8AndSize(token, &n)
-            if pieces_add(&self.first, <const uint8_t *>p, n, id) != 0:
-                raise MemoryError("no memory for the vocabulary")
+        for i in range(v.size):
+            p = v.text.data + v.offsets[i]
+            n = v.offsets[i + 1] - v.offsets[i]
+            error |= pieces_add(&self.first, p, n, v.ids[i])
             if n > prefix_size and memcmp(p, prefix_text, <size_t>prefix_size) == 0:
-                if pieces_add(&self.following, <const uint8_t *>p + prefix_size, n - prefix_size, id) != 0:
-                    raise MemoryError("no memory for the vocabulary")
+                error |= pieces_add(&self.following, p + prefix_size, n - prefix_size, v.ids[i])
+        if error != 0:
+            raise MemoryError("no memory for the vocabulary")
+        return 0
 
     def __dealloc__(self):
         pieces_free(&self.first)
