@@ -20,7 +20,26 @@ from hftok._core import cpu
 TESTS = pathlib.Path(__file__).parent.parent
 NAMES = ["bert_uncased", "bert_cased", "bert_unclean", "added_flags", "added_normalized"]
 PIECES = {
-    "words": "слово Ёлка привет λόγος ΣΊΣΥΦΟΣ שלום سلام naïve ǅ İi ß ﬁ Việt 한국어 각 กา".split(),
+    "words": [
+        *[
+            "слово",
+            "Ёлка",
+            "привет",
+            "λόγος",
+            "ΣΊΣΥΦΟΣ",
+            "שלום",
+            "سلام",
+            "naïve",
+            "ǅ",
+            "İi",
+            "ß",
+            "ﬁ",
+            "Việt",
+            "한국어",
+            "각",
+            "กา",
+        ]
+    ],
     "ideographs": ["中", "国文", "日本語", "漢字かな交じり", "鿕", "㐀", "龥"],
     "kana": ["ひらがな", "カタカナ", "ガ", "か\u3099", "ｶﾞ"],
     "vanish": ["\u200d", "\ufeff", "\u0301", "\u0327\u0301", "\xad", "\x01", "\x00", "\x7f", "\ufffd", "\u200b"],

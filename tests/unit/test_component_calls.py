@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from hftok._core.models.merges import MergeTable
-from hftok._core.models.vocab_map import VocabMap
 
 from hftok import (
     NormalizedString,
@@ -21,6 +19,8 @@ from hftok import (
     processors,
 )
 from hftok._core.models.bpe import BPEModel
+from hftok._core.models.merges import MergeTable
+from hftok._core.models.vocab_map import VocabMap
 from hftok._core.pre_tokenizers import PreTokenizerProgram
 
 WORDS = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hftok._core.seeds import proved_tokens
 
 from hftok import models
+from hftok._core.seeds import proved_tokens
 
 
 @pytest.mark.parametrize("seed", range(60))
