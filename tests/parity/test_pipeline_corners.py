@@ -208,3 +208,20 @@ def test_custom_components_are_asked_once() -> None:
         calls.append(heard)
     assert made[0] == made[1]
     assert calls[0] == calls[1]
+
+
+def test_pre_tokenizers_that_tokenize() -> None:
+    """Row 50 of docs/differences.md."""
+    for library in (hftok, tokenizers):
+
+        class Whole:
+            def pre_tokenize(self, text: Any, token: Any = library.Token) -> None:
+                text.tokenize(lambda part: [token(1, part, (0, len(part)))])
+
+        tokenizer = library.Tokenizer(library.models.WordLevel({"?": 0, "a": 1}, "?"))
+        tokenizer.pre_tokenizer = library.pre_tokenizers.PreTokenizer.custom(Whole())
+        if library is tokenizers:
+            assert tokenizer.encode("x y").tokens == ["x y"]
+            continue
+        with pytest.raises(Exception, match="custom pre-tokenizer cannot tokenize"):
+            tokenizer.encode("x y")
