@@ -58,7 +58,8 @@ class Normalizer(Component):
     def custom(obj: Any) -> Normalizer:
         """A normalizer in Python: an object with `normalize(self, normalized: NormalizedString) -> None`.
 
-        It cannot be saved or pickled.
+        It cannot be saved or pickled. An exception that it raises while texts are encoded goes to `sys.unraisablehook`,
+        and the text is taken as it left it; `normalize` and `normalize_str` raise an Exception.
         """
         return Normalizer._of_description(Description(Normalizer, {"custom": obj}))
 

@@ -7,6 +7,8 @@ from hftok._core.encoding import Encoding, EncodingSource
 from hftok._core.engine import Affix, Engine
 from hftok._core.row_plan import RowPlan
 
+def repeatable(engine: Engine) -> bool: ...
+
 class Settings:
     post_processor: tuple[Any, ...] | None
     truncation: Any

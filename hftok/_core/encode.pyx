@@ -3,7 +3,8 @@
 Rows that need no truncation come out lazy: the final ids, type ids and masks of the whole batch lie in one block, laid out by
 the post-processor's row plan; tokens, offsets and word ids are made from the kept text when somebody reads them, by encoding
 that row once more with everything on. Rows that are truncated (and post-processors without a plan) go through the object
-form of every stage (post_process.pyx), which is the definition.
+form of every stage (post_process.pyx), which is the definition; so do all rows where a second run might answer something else
+(`repeatable`).
 
 Under truncation the reference stops tokenizing a sequence once max_length tokens are there (`tokenize_with_limit`), so that
 later windows are missing from `overflowing`; `full_overflow` keeps them, as versions before 0.23.1 did.
@@ -20,7 +21,10 @@ from hftok._core.encoding cimport (
 from hftok._core.engine cimport Affix, Call, Context, Engine, WorkerBox
 from hftok._core.exact cimport VALUE_ADDED, ExactState, ExactToken, Pipeline
 from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single
+from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.model cimport VALUE_TEXT, VALUE_UNK
+from hftok._core.models.unigram cimport UnigramModel
+from hftok._core.normalized cimport PT_PYTHON
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.rows cimport Encoded
 from hftok._core.worker cimport Worker
@@ -30,6 +34,18 @@ from hftok._core.row_plan import make_plan
 
 cdef enum:
     DIRECT_WORD = 1 << 30
+
+
+cpdef bint repeatable(Engine engine):
+    """Whether a text has the same tokens each time: no dropout, no sampling, no Python component, which may do as it likes and
+    is to be asked once."""
+    if engine.pipeline.needs_gil:
+        return False
+    if isinstance(engine.pipeline.model, BPEModel):
+        return not (<BPEModel>engine.pipeline.model).sampling
+    if isinstance(engine.pipeline.model, UnigramModel):
+        return not (<UnigramModel>engine.pipeline.model).sampling
+    return True
 
 
 cdef class Settings:
@@ -139,7 +155,7 @@ cdef list _token_strings(Engine engine, object text, const uint32_t *ids, Py_ssi
 
 cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
     """Everything about one sequence (one text, or `count` words), read up to `limit` tokens: fills `out`, returns the strings."""
-    if limit >= 0 or engine.pipeline.model.text_values:
+    if limit >= 0 or engine.pipeline.model.text_values or not repeatable(engine):
         # Truncated: the exact path stops where the reference stops, and so meets no error that lies behind.
         return _exact(engine, texts, start, count, pretokenized, limit, left, out)
     cdef Documents d = Documents()
@@ -175,6 +191,11 @@ cdef list _full(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, b
         raise
 
 
+cdef int raise_pending() except -1:
+    """The exception of a Python component, which is set."""
+    return -1
+
+
 cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, bint pretokenized, int64_t limit, bint left, Tokens *out):
     """The same by the exact path, with the strings that are the text's own (added tokens, unknown pieces)."""
     cdef WorkerBox box = engine.checkout(1)
@@ -192,6 +213,8 @@ cdef list _exact(Engine engine, list texts, Py_ssize_t start, Py_ssize_t count, 
             error = engine.pipeline.split(x, data, len(data))
             if error == 0:
                 error = engine.pipeline.tokens(x, limit, left, True)
+            if error == PT_PYTHON:
+                raise_pending()
             if error:
                 raise engine.pipeline.failure(error)
             _grow(out, at + x.n_tokens)
@@ -337,8 +360,9 @@ cdef list _encode(Engine engine, Settings settings, Inputs inputs, bint add_spec
         d.add_str(text)
     d.keep = inputs.texts
     try:
-        e.encode(engine, d, None, 0, False, False, parallel, False)
-        whole = True
+        whole = repeatable(engine)
+        if whole:
+            e.encode(engine, d, None, 0, False, False, parallel, False)
     except Exception:
         # An error may lie where the reference does not read any more.
         if not has_limit:

@@ -64,6 +64,19 @@ cdef uint32_t char_index(const uint8_t *text, int64_t *cursor, int64_t *chars, i
     return <uint32_t>(n - 1)
 
 
+cdef extern from "Python.h":
+    bint PyErr_ExceptionMatches(object kind)
+    void PyErr_WriteUnraisable(object where)
+
+
+cdef bint reported(object component) noexcept with gil:
+    """Hands the exception that is set to sys.unraisablehook; not so a KeyboardInterrupt and the like, which stay set."""
+    if not PyErr_ExceptionMatches(Exception):
+        return False
+    PyErr_WriteUnraisable(component)
+    return True
+
+
 cdef class Pipeline:
     """The components of one tokenizer, compiled. Immutable; `split` and `tokens` are safe from many threads at once, each
     with its own state, unless `needs_gil` is set (Python components), when they must run with the GIL held."""
@@ -85,7 +98,9 @@ cdef class Pipeline:
         pt_reset(p, text, size)
         if p.error:
             return p.error
-        if size and (self.raw.size or p.n_splits == 0):
+        if size == 0:
+            p.n_splits = 0           # what is empty is no split any more when the normalizer comes
+        elif self.raw.size or p.n_splits == 0:
             pt_begin_splits(p)
             for i in range(p.n_splits):
                 s = p.splits[i]
@@ -98,7 +113,11 @@ cdef class Pipeline:
                 pt_push_split(p, &s)
                 continue
             if self.normalizer is not None and self.normalizer.run(p, &s) != 0:
-                return p.error if p.error else PT_PYTHON
+                # What a custom normalizer raises is dropped here, and nowhere else, and the text goes on as it left it
+                # (added_vocabulary.rs, extract_and_normalize).
+                if p.error != PT_PYTHON or not reported(self.normalizer):
+                    return p.error if p.error else PT_PYTHON
+                p.error = 0
             if self.normalized.size:
                 _split_added(p, &s, self.normalized)
             else:

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
+from hftok._core.encode import repeatable
 from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
 from hftok._core.short_calls import ShortCalls
 from hftok.hf.building import names_in
@@ -179,6 +180,8 @@ def _plan(
     # As `_eventual_warn_about_too_long_sequence` of transformers decides.
     longest = tokenizer.model_max_length if max_length is None and verbose else None
     engine = backend._engine_of(split_special_tokens)
+    if not repeatable(engine):
+        raise ValueError("the Encodings of a result must be those that it was made from")
     settings = backend._settings(own._truncation, own._padding, own._full_overflow)
     trims = return_offsets_mapping and not only_ids and trimming_stages(settings.post_processor)
     return Plan(
