@@ -182,11 +182,8 @@ class Component:
 
     def _share(self) -> Self:
         """Another handle of the same component, as a tokenizer's getter gives it."""
-        if self._many:
-            handle: Self = object.__new__(type(self))
-            handle._set_cells(self._cells, many=True)
-        else:
-            handle = type(self)._of_cell(self._cells[0])
+        handle: Self = object.__new__(type(self) if self._many else self._cells[0].description.kind)  # type: ignore[assignment]
+        handle._cells, handle._many = self._cells, self._many
         handle._compiled = self._compiled  # tokenizer.pre_tokenizer is asked for anew for every text
         return handle
 
@@ -218,8 +215,10 @@ class Component:
 
     def _program(self, compile_spec: Callable[[tuple[Any, ...]], Any]) -> Any:
         """The program compiled from the spec; compiled anew only after a change."""
+        known = self._compiled[0]
+        if known is not None and len(known[0]) == 1 == len(self._cells) and known[0][0] is self._cells[0].description:
+            return known[1]
         now = [cell.description for cell in self._cells]
-        known = self._program_for
         if known is not None:
             before, program = known
             if len(before) == len(now) and all(a is b for a, b in zip(before, now, strict=True)):

@@ -225,10 +225,16 @@ def not_accelerated(tokenizer: Any, reason: object) -> None:
     warnings.warn(f"{type(tokenizer).__name__} is not accelerated by hftok: {reason}", stacklevel=3)
 
 
+def _same(before: Any, now: Any) -> bool:
+    """Whether an attribute is what it was before it was set; programs set padding_side before every call."""
+    return type(before) is type(now) and type(now) in (str, int, bool) and before == now
+
+
 def _setter(base: Any) -> Callable[[Any, str, Any], None]:
     original = base.__setattr__
 
     def set_attribute(self: Any, key: str, value: Any) -> None:
+        before = self.__dict__.get(key, original)
         if key == "_tokenizer" and "_door" in self.__dict__:  # a constructor works with what it makes
             value = own_backend(value)
         elif isinstance(value, OwnToken):
@@ -237,7 +243,7 @@ def _setter(base: Any) -> Callable[[Any, str, Any], None]:
             value = reference_tokens(value)
         original(self, key, value)
         door = self.__dict__.get("_door")
-        if door is not None and key not in _OF_NO_PLAN:
+        if door is not None and key not in _OF_NO_PLAN and not _same(before, self.__dict__.get(key)):
             door.forget()
 
     return set_attribute

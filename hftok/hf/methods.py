@@ -185,6 +185,21 @@ def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
     return {id_: reference_token(t) if isinstance(t, OwnToken) else t for id_, t in tokens.items()}
 
 
+def _reference_ids_by_content(self: Any) -> dict[str, int]:
+    backend = self._tokenizer
+    if not isinstance(backend, Tokenizer):  # while a class constructs its backend
+        found: dict[str, int] = ORIGINALS["get_added_vocab"](self)
+        return found
+    return {token.content: id_ for id_, token in sorted(backend._added.tokens.items())}
+
+
+_added_tokens_encoder = property(_reference_ids_by_content, doc=TokenizersBackend.added_tokens_encoder.__doc__)
+
+
+def get_added_vocab(self: Any) -> dict[str, int]:
+    return _reference_ids_by_content(self)
+
+
 _added_tokens_decoder = property(_reference_tokens_by_id, doc=TokenizersBackend.added_tokens_decoder.__doc__)
 
 # name -> (ours, what else of transformers it stands for)
@@ -194,6 +209,8 @@ REPLACED: dict[str, tuple[Any, tuple[str, ...]]] = {
     "convert_tokens_to_ids": (convert_tokens_to_ids, ("_convert_token_to_id_with_added_voc",)),
     "pad": (pad, ("_pad", "_get_padding_truncation_strategies")),
     "added_tokens_decoder": (_added_tokens_decoder, ()),
+    "added_tokens_encoder": (_added_tokens_encoder, ("added_tokens_decoder",)),
+    "get_added_vocab": (get_added_vocab, ("added_tokens_decoder",)),
     "_added_tokens_decoder": (_added_tokens_decoder, ()),
 }
 ORIGINALS: dict[str, Any] = {

@@ -18,6 +18,7 @@ from hf_comparison import SPECIALS, TEXTS, outcome, plain, real_folder, referenc
 
 import hftok
 import hftok.hf
+from hftok.hf.calls import CallBackend
 from hftok.hf.library import CONVERT
 
 BERT_NAMES = ["input_ids", "token_type_ids", "attention_mask"]
@@ -328,6 +329,32 @@ def test_padding_what_was_encoded() -> None:
 
     steps += [collate, collate_tokens, collate_for_masking]
     check(*make(), steps)
+
+
+def test_attributes_set_before_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def set_to(name: str, value: Any) -> Step:
+        return lambda tokenizer: setattr(tokenizer, name, value)
+
+    call = method("__call__", TEXTS[:4], padding=True, truncation=True, max_length=9, return_tensors="pt")
+    values = [
+        *(("padding_side", side) for side in ("left", "left", "right", "right")),
+        *(("truncation_side", side) for side in ("left", "left", "right")),
+        *(("model_input_names", names) for names in (["input_ids"], ["input_ids"], ["input_ids", "attention_mask"])),
+        *(("split_special_tokens", value) for value in (True, 1, True, False, 0)),
+        *(("pad_token", token) for token in ("[SEP]", "[SEP]", "[PAD]")),
+    ]
+    reference, ours = make()
+    check(reference, ours, [step for name, value in values for step in (set_to(name, value), call, call)])
+
+    def refuse(self: Any) -> None:
+        raise AssertionError("the slow way")
+
+    monkeypatch.setattr(CallBackend, "publish", refuse)
+    ours.padding_side = "right"
+    assert plain(call(ours)) == plain(call(reference))
+    ours.padding_side = "left"
+    with pytest.raises(AssertionError, match="the slow way"):
+        call(ours)
 
 
 def test_padding_with_what_is_no_id() -> None:
