@@ -19,7 +19,7 @@ from hftok._core.encoding cimport (
 )
 from hftok._core.engine cimport Affix, Call, Context, Engine, WorkerBox
 from hftok._core.exact cimport VALUE_ADDED, ExactState, ExactToken, Pipeline
-from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single
+from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single, is_text
 from hftok._core.models.model cimport VALUE_TEXT, VALUE_UNK
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.rows cimport Encoded
@@ -46,6 +46,7 @@ cdef class Settings:
         self.counts = counts             # special tokens added to (one sequence, a pair)
         self.plans = {}
         self.with_special = self.without_special = None
+        self.plan_with_special = self.plan_without_special = None
 
     def affix(self, bint add_special_tokens):
         """The special tokens around a single sequence (Affix), or None where the post-processor does something else."""
@@ -58,8 +59,10 @@ cdef class Settings:
             if plan is not None and plan.is_wrapped_sequence:
                 affix = Affix(plan.prefix, plan.suffix)
                 if add_special_tokens:
+                    self.plan_with_special = plan
                     self.with_special = affix
                 else:
+                    self.plan_without_special = plan
                     self.without_special = affix
         return affix
 
@@ -515,6 +518,79 @@ cdef Encoding _eager_row(Engine engine, Settings settings, Inputs inputs, InputR
     if r.n_b >= 0:
         b = _sequence(engine, inputs, r.a + r.n_a, r.n_b, 1, limit_b, left, bare)
     return post_process(a, b, add_special_tokens, settings.truncation, None, settings.post_processor)
+
+
+cdef class ShortText(EncodingSource):
+    """Where the lazy Encoding of one short text gets tokens, offsets and word ids."""
+    cdef Engine engine
+    cdef RowPlan plan
+    cdef object text
+
+    cdef int fill(self, Encoding e, int missing) except -1:
+        cdef Batch batch = Batch()
+        batch.engine = self.engine
+        batch.inputs = inputs_single(self.text, None, False)
+        batch.single = batch.pair = self.plan
+        return batch.fill(e, missing)
+
+
+cdef Encoding encode_text(Engine engine, Settings settings, object text, bint add_special_tokens):
+    cdef RowPlan plan
+    cdef Affix affix
+    cdef WorkerBox box
+    cdef ShortText source
+    cdef Encoding encoding
+    cdef Block *block
+    cdef Column ids, types, special, attention
+    cdef uint32_t *out
+    cdef Py_ssize_t n, i
+    cdef int64_t end = 0
+    cdef bint one_type = True
+    if settings.truncation is not None or settings.padding is not None:
+        return None
+    affix = settings.affix_of(add_special_tokens)
+    plan = settings.plan_with_special if add_special_tokens else settings.plan_without_special
+    if affix is None or plan.trims or not is_text(text):
+        return None
+    for i in range(1, plan.n_items):
+        one_type = one_type and plan.items[i].type_id == plan.items[0].type_id
+    if not one_type:
+        return None
+    box = engine.checkout(1)
+    try:
+        engine.encode_short(box, text, affix, 0, &end)
+        n = box.w.n_ids
+        block = block_new(<size_t>n * 8)
+        if block == NULL:
+            raise MemoryError("no memory for the Encodings")
+        out = <uint32_t *>block_data(block)
+        memcpy(out, box.w.ids, <size_t>n * 4)
+    finally:
+        engine.checkin(box)
+    # A column of one value has no memory (encoding.pxd).
+    ids.data = out
+    types.data = attention.data = special.data = NULL
+    ids.value = special.value = 0
+    types.value = plan.items[0].type_id
+    attention.value = 1
+    if plan.n_special:
+        special.data = out + n
+        memset(out + n, 0, <size_t>n * 4)
+        for i in range(affix.n_prefix):
+            out[n + i] = 1
+        for i in range(affix.n_suffix):
+            out[2 * n - 1 - i] = 1
+    try:
+        source = ShortText.__new__(ShortText)
+        source.engine = engine
+        source.plan = plan
+        source.text = text
+        encoding = encoding_over_block(n, block, ids, types, special, attention, source, 0)
+    finally:
+        block_drop(block)
+    if plan.ranges:
+        encoding_set_range(encoding, 0, affix.n_prefix, n - affix.n_suffix)
+    return encoding
 
 
 def encode(Engine engine not None, Settings settings not None, sequence, pair, bint is_pretokenized, bint add_special_tokens):
