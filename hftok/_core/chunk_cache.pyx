@@ -35,7 +35,8 @@ cdef enum:
     RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
     EARLY_BUCKETS = 4096         # 256 KiB: a table that is smaller grows with an eighth of its keys
     FIRST_LONG = 64              # 4 KiB
-    EARLY_LONG = 16384           # 1 MiB: likewise with a quarter of its keys
+    EARLY_LONG = 16384           # 1 MiB: likewise
+    LONG_LINES = 4               # neighbouring lines that a long key may be in: of two, three keys fight over every few pairs
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
 
@@ -167,12 +168,14 @@ cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t
 
 
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
-    cdef uint8_t *line = c.long_table + <size_t>(hash & c.long_mask) * 64
-    if memcmp(line, key48, LONG_KEY) == 0:
-        return <Value *>(line + LONG_KEY)
-    line = c.long_table + <size_t>((hash ^ 1) & c.long_mask) * 64
-    if memcmp(line, key48, LONG_KEY) == 0:
-        return <Value *>(line + LONG_KEY)
+    cdef uint8_t *line
+    cdef int k
+    for k in range(LONG_LINES):
+        line = c.long_table + <size_t>((hash ^ <uint32_t>k) & c.long_mask) * 64
+        if memcmp(line, key48, LONG_KEY) == 0:
+            return <Value *>(line + LONG_KEY)
+        if _empty(line):
+            return NULL              # lines are filled in this order, and none is ever emptied
     return NULL
 
 
@@ -346,14 +349,14 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
 
 
 cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
-    cdef uint8_t *line = table + <size_t>(hash & mask) * 64
+    cdef uint8_t *line
     cdef int k
-    for k in range(2):
+    for k in range(LONG_LINES):
+        line = table + <size_t>((hash ^ <uint32_t>k) & mask) * 64
         if _empty(line):
             memcpy(line, key48, LONG_KEY)
             memcpy(line + LONG_KEY, value, 16)
             return True
-        line = table + <size_t>((hash ^ 1) & mask) * 64
     return False
 
 
@@ -383,15 +386,13 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
     cdef uint8_t *line
-    if c.long_mask < EARLY_LONG - 1 and c.long_count * 4 > <int64_t>c.long_mask:
+    if c.long_mask < EARLY_LONG - 1 and c.long_count * 8 > <int64_t>c.long_mask:
         _grow_long(c)
     if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
         if not _grow_long(c) and not _second_sighting(c, hash):
             _release(c, value)
             return
-    if _place_long(c.long_table, c.long_mask, key48, hash, value) or (
-            # Both lines are full: one of the three keys would be thrown out at every look for another.
-            c.long_mask < EARLY_LONG - 1 and _grow_long(c) and _place_long(c.long_table, c.long_mask, key48, hash, value)):
+    if _place_long(c.long_table, c.long_mask, key48, hash, value):
         c.long_count += 1
         return
     line = c.long_table + <size_t>(hash & c.long_mask) * 64

@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import Any
 
 from hftok._core import hf_calls, hf_rows
-from hftok._core.short_calls import ShortCalls
 from hftok._core.hf_rows import Plan, TrimTable, trimming_stages
+from hftok._core.short_calls import ShortCalls
 from hftok.hf.building import names_in
 from hftok.hf.library import (
     CALLS,
