@@ -958,7 +958,10 @@ class Tokenizer(ShortCalls):
         Raises:
             TypeError, OverflowError: an id is no number below 2**32.
         """
-        return self._decoding().decode(ids, boolean(skip_special_tokens))
+        if skip_special_tokens is not True and skip_special_tokens is not False:
+            skip_special_tokens = boolean(skip_special_tokens)
+        decoder = self._id_decoder
+        return (self._decoding() if decoder is None else decoder).decode(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many sequences of ids."""

@@ -1,5 +1,6 @@
 """encode and encode_batch: inputs to Encoding objects.
 
+One short text, and a few of them, go straight from a worker to the Encoding (`encode_text`), where nothing is cut or padded.
 Rows that need no truncation come out lazy: the final ids, type ids and masks of the whole batch lie in one block, laid out by
 the post-processor's row plan; tokens, offsets and word ids are made from the kept text when somebody reads them, by encoding
 that row once more with everything on. Rows that are truncated (and post-processors without a plan) go through the object
@@ -8,6 +9,8 @@ form of every stage (post_process.pyx), which is the definition.
 Under truncation the reference stops tokenizing a sequence once max_length tokens are there (`tokenize_with_limit`), so that
 later windows are missing from `overflowing`; `full_overflow` keeps them, as versions before 0.23.1 did.
 """
+from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -17,7 +20,7 @@ from hftok._core.encoding cimport (
     LAZY_SPANS, LAZY_TOKENS, Block, Column, Encoding, EncodingSource, block_data, block_drop, block_new, encoding_from_arrays,
     encoding_over_block, encoding_set_range, encoding_set_spans, encoding_set_tokens,
 )
-from hftok._core.engine cimport Affix, Call, Context, Engine, WorkerBox
+from hftok._core.engine cimport SHORT, Affix, Call, Context, Engine, WorkerBox
 from hftok._core.exact cimport VALUE_ADDED, ExactState, ExactToken, Pipeline
 from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single, is_text
 from hftok._core.models.model cimport VALUE_TEXT, VALUE_UNK
@@ -30,6 +33,7 @@ from hftok._core.row_plan import make_plan
 
 cdef enum:
     DIRECT_WORD = 1 << 30
+    FEW = 8                  # short texts that are encoded sooner one by one than as a batch
 
 
 cdef class Settings:
@@ -593,6 +597,23 @@ cdef Encoding encode_text(Engine engine, Settings settings, object text, bint ad
     return encoding
 
 
+cdef list _few(Engine engine, Settings settings, list texts, bint add_special_tokens):
+    """The Encodings of some short texts, one after the other, or None. texts: nobody else's list."""
+    cdef object text
+    cdef list result = []
+    cdef Encoding encoding
+    for text in texts:
+        # All are looked at before the first is encoded: what is no input is the first error.
+        if not PyUnicode_Check(text) or PyUnicode_GET_LENGTH(text) > SHORT or not is_text(text):
+            return None
+    for text in texts:
+        encoding = encode_text(engine, settings, text, add_special_tokens)
+        if encoding is None:
+            return None
+        result.append(encoding)
+    return result
+
+
 def encode(Engine engine not None, Settings settings not None, sequence, pair, bint is_pretokenized, bint add_special_tokens):
     """The Encoding of one input (reference: Tokenizer.encode)."""
     return _encode(engine, settings, inputs_single(sequence, pair, is_pretokenized), add_special_tokens, False, None)[0]
@@ -601,4 +622,9 @@ def encode(Engine engine not None, Settings settings not None, sequence, pair, b
 def encode_batch(Engine engine not None, Settings settings not None, items, bint is_pretokenized, bint add_special_tokens,
                  bint bare=False, parallel=None):
     """The Encodings of a batch (reference: Tokenizer.encode_batch; bare: encode_batch_fast)."""
+    cdef list few
+    if not is_pretokenized and not bare and PyList_CheckExact(items) and PyList_GET_SIZE(items) <= FEW:
+        few = _few(engine, settings, list(items), add_special_tokens)
+        if few is not None:
+            return few
     return _encode(engine, settings, inputs_batch(items, is_pretokenized), add_special_tokens, bare, parallel)
