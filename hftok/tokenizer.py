@@ -722,21 +722,8 @@ class Tokenizer(ShortCalls):
 
     # ---- encoding: objects -------------------------------------------------------------------------------------------
 
-    def encode(
-        self, sequence: Any, pair: Any | None = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Encoding:
-        """Encode one text, or a pair.
-
-        Args:
-            sequence: a str, or its words (a list or tuple of str) with `is_pretokenized`.
-            pair: the second sequence.
-            is_pretokenized: the input is cut into words already.
-            add_special_tokens: let the post-processor add its special tokens.
-
-        Raises:
-            TypeError: the input is none of these, or holds a lone surrogate.
-            Exception: truncation cannot reach its length; the model lacks its unknown token.
-        """
+    def _encode_any(self, sequence: Any, pair: Any, is_pretokenized: Any, add_special_tokens: Any) -> Encoding:
+        """`encode` of what is more than one short text."""
         engine, settings = self._ready()
         return _encode.encode(engine, settings, sequence, pair, boolean(is_pretokenized), boolean(add_special_tokens))
 
@@ -970,7 +957,10 @@ class Tokenizer(ShortCalls):
         Raises:
             TypeError, OverflowError: an id is no number below 2**32.
         """
-        return self._decoding().decode(ids, boolean(skip_special_tokens))
+        if skip_special_tokens is not True and skip_special_tokens is not False:
+            skip_special_tokens = boolean(skip_special_tokens)
+        decoder = self._id_decoder
+        return (self._decoding() if decoder is None else decoder).decode(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The texts of many sequences of ids."""

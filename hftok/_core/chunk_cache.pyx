@@ -36,7 +36,7 @@ cdef enum:
     RESERVE_FROM = 2097152       # bytes of a table from which on it has addresses to grow into
     EARLY_BUCKETS = 4096         # 256 KiB: a table that is smaller grows with an eighth of its keys
     FIRST_LONG = 64              # 4 KiB
-    LONG_TRIES = 8               # lines that a long key may be in: its home line and those beside it
+    LONG_TRIES = 8               # lines that a long key may be in, a power of two: its home line and those beside it
     EARLY_LONG = 16384           # 1 MiB: likewise with a quarter of its keys
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
@@ -169,18 +169,25 @@ cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t
 
 
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil:
-    """The value of a long key, or NULL. One that is not in its home line changes places with the key that is."""
+    """The value of a long key, or NULL. One that is not in its home line changes places with the key that is, unless that
+    would come to stand behind a free line, where it is not searched."""
     cdef uint8_t *home = c.long_table + <size_t>(hash & c.long_mask) * 64
-    cdef uint8_t *line = home
+    cdef uint8_t *line
     cdef uint8_t held[64]
-    cdef int k
+    cdef uint32_t other
+    cdef int k, j
     for k in range(LONG_TRIES):
         line = c.long_table + <size_t>((hash ^ <uint32_t>k) & c.long_mask) * 64
         if memcmp(line, key48, LONG_KEY) == 0:
-            if k:
-                memcpy(held, home, 64)
-                memcpy(home, line, 64)
-                memcpy(line, held, 64)
+            if k == 0:
+                return <Value *>(home + LONG_KEY)
+            other = c.hash_long(home)
+            for j in range(<int>((other ^ hash ^ <uint32_t>k) & (LONG_TRIES - 1))):
+                if _empty(c.long_table + <size_t>((other ^ <uint32_t>j) & c.long_mask) * 64):
+                    return <Value *>(line + LONG_KEY)
+            memcpy(held, home, 64)
+            memcpy(home, line, 64)
+            memcpy(line, held, 64)
             return <Value *>(home + LONG_KEY)
         if _empty(line):
             break
@@ -395,7 +402,7 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
     cdef uint8_t *line
-    if c.long_mask < EARLY_LONG - 1 and c.long_count * 4 > <int64_t>c.long_mask:
+    if c.long_mask < EARLY_LONG - 1 and c.long_count * 8 > <int64_t>c.long_mask:
         _grow_long(c)
     if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
         if not _grow_long(c) and not _second_sighting(c, hash):

@@ -1,5 +1,6 @@
 """encode and encode_batch: inputs to Encoding objects.
 
+One short text, and a few of them, go straight from a worker to the Encoding (`encode_text`), where nothing is cut or padded.
 Rows that need no truncation come out lazy: the final ids, type ids and masks of the whole batch lie in one block, laid out by
 the post-processor's row plan; tokens, offsets and word ids are made from the kept text when somebody reads them, by encoding
 that row once more with everything on. Rows that are truncated (and post-processors without a plan) go through the object
@@ -9,6 +10,8 @@ form of every stage (post_process.pyx), which is the definition; so do all rows 
 Under truncation the reference stops tokenizing a sequence once max_length tokens are there (`tokenize_with_limit`), so that
 later windows are missing from `overflowing`; `full_overflow` keeps them, as versions before 0.23.1 did.
 """
+from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
+from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -18,9 +21,9 @@ from hftok._core.encoding cimport (
     LAZY_SPANS, LAZY_TOKENS, Block, Column, Encoding, EncodingSource, block_data, block_drop, block_new, encoding_from_arrays,
     encoding_over_block, encoding_set_range, encoding_set_spans, encoding_set_tokens,
 )
-from hftok._core.engine cimport Affix, Call, Context, Engine, WorkerBox
+from hftok._core.engine cimport SHORT, Affix, Call, Context, Engine, WorkerBox
 from hftok._core.exact cimport VALUE_ADDED, ExactState, ExactToken, Pipeline
-from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single
+from hftok._core.inputs cimport InputRow, Inputs, inputs_batch, inputs_single, is_text
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.model cimport VALUE_TEXT, VALUE_UNK
 from hftok._core.models.unigram cimport UnigramModel
@@ -34,6 +37,7 @@ from hftok._core.row_plan import make_plan
 
 cdef enum:
     DIRECT_WORD = 1 << 30
+    FEW = 8                  # short texts that are encoded sooner one by one than as a batch
 
 
 cpdef bint repeatable(Engine engine):
@@ -62,6 +66,7 @@ cdef class Settings:
         self.counts = counts             # special tokens added to (one sequence, a pair)
         self.plans = {}
         self.with_special = self.without_special = None
+        self.plan_with_special = self.plan_without_special = None
 
     def affix(self, bint add_special_tokens):
         """The special tokens around a single sequence (Affix), or None where the post-processor does something else."""
@@ -74,8 +79,10 @@ cdef class Settings:
             if plan is not None and plan.is_wrapped_sequence:
                 affix = Affix(plan.prefix, plan.suffix)
                 if add_special_tokens:
+                    self.plan_with_special = plan
                     self.with_special = affix
                 else:
+                    self.plan_without_special = plan
                     self.without_special = affix
         return affix
 
@@ -541,6 +548,96 @@ cdef Encoding _eager_row(Engine engine, Settings settings, Inputs inputs, InputR
     return post_process(a, b, add_special_tokens, settings.truncation, None, settings.post_processor)
 
 
+cdef class ShortText(EncodingSource):
+    """Where the lazy Encoding of one short text gets tokens, offsets and word ids."""
+    cdef Engine engine
+    cdef RowPlan plan
+    cdef object text
+
+    cdef int fill(self, Encoding e, int missing) except -1:
+        cdef Batch batch = Batch()
+        batch.engine = self.engine
+        batch.inputs = inputs_single(self.text, None, False)
+        batch.single = batch.pair = self.plan
+        return batch.fill(e, missing)
+
+
+cdef Encoding encode_text(Engine engine, Settings settings, object text, bint add_special_tokens):
+    cdef RowPlan plan
+    cdef Affix affix
+    cdef WorkerBox box
+    cdef ShortText source
+    cdef Encoding encoding
+    cdef Block *block
+    cdef Column ids, types, special, attention
+    cdef uint32_t *out
+    cdef Py_ssize_t n, i
+    cdef int64_t end = 0
+    cdef bint one_type = True
+    if settings.truncation is not None or settings.padding is not None:
+        return None
+    affix = settings.affix_of(add_special_tokens)
+    plan = settings.plan_with_special if add_special_tokens else settings.plan_without_special
+    if affix is None or plan.trims or not is_text(text) or not repeatable(engine):
+        return None
+    for i in range(1, plan.n_items):
+        one_type = one_type and plan.items[i].type_id == plan.items[0].type_id
+    if not one_type:
+        return None
+    box = engine.checkout(1)
+    try:
+        engine.encode_short(box, text, affix, 0, &end)
+        n = box.w.n_ids
+        block = block_new(<size_t>n * 8)
+        if block == NULL:
+            raise MemoryError("no memory for the Encodings")
+        out = <uint32_t *>block_data(block)
+        memcpy(out, box.w.ids, <size_t>n * 4)
+    finally:
+        engine.checkin(box)
+    # A column of one value has no memory (encoding.pxd).
+    ids.data = out
+    types.data = attention.data = special.data = NULL
+    ids.value = special.value = 0
+    types.value = plan.items[0].type_id
+    attention.value = 1
+    if plan.n_special:
+        special.data = out + n
+        memset(out + n, 0, <size_t>n * 4)
+        for i in range(affix.n_prefix):
+            out[n + i] = 1
+        for i in range(affix.n_suffix):
+            out[2 * n - 1 - i] = 1
+    try:
+        source = ShortText.__new__(ShortText)
+        source.engine = engine
+        source.plan = plan
+        source.text = text
+        encoding = encoding_over_block(n, block, ids, types, special, attention, source, 0)
+    finally:
+        block_drop(block)
+    if plan.ranges:
+        encoding_set_range(encoding, 0, affix.n_prefix, n - affix.n_suffix)
+    return encoding
+
+
+cdef list _few(Engine engine, Settings settings, list texts, bint add_special_tokens):
+    """The Encodings of some short texts, one after the other, or None. texts: nobody else's list."""
+    cdef object text
+    cdef list result = []
+    cdef Encoding encoding
+    for text in texts:
+        # All are looked at before the first is encoded: what is no input is the first error.
+        if not PyUnicode_Check(text) or PyUnicode_GET_LENGTH(text) > SHORT or not is_text(text):
+            return None
+    for text in texts:
+        encoding = encode_text(engine, settings, text, add_special_tokens)
+        if encoding is None:
+            return None
+        result.append(encoding)
+    return result
+
+
 def encode(Engine engine not None, Settings settings not None, sequence, pair, bint is_pretokenized, bint add_special_tokens):
     """The Encoding of one input (reference: Tokenizer.encode)."""
     return _encode(engine, settings, inputs_single(sequence, pair, is_pretokenized), add_special_tokens, False, None)[0]
@@ -549,4 +646,9 @@ def encode(Engine engine not None, Settings settings not None, sequence, pair, b
 def encode_batch(Engine engine not None, Settings settings not None, items, bint is_pretokenized, bint add_special_tokens,
                  bint bare=False, parallel=None):
     """The Encodings of a batch (reference: Tokenizer.encode_batch; bare: encode_batch_fast)."""
+    cdef list few
+    if not is_pretokenized and not bare and PyList_CheckExact(items) and PyList_GET_SIZE(items) <= FEW:
+        few = _few(engine, settings, list(items), add_special_tokens)
+        if few is not None:
+            return few
     return _encode(engine, settings, inputs_batch(items, is_pretokenized), add_special_tokens, bare, parallel)

@@ -13,5 +13,6 @@ cdef class Inputs:
     cdef readonly bint pretokenized
     cdef int add(self, object a, object b) except -1
 
+cdef bint is_text(object o) except -1          # a str that has a UTF-8 form
 cdef Inputs inputs_single(object sequence, object pair, bint pretokenized)
 cdef Inputs inputs_batch(object items, bint pretokenized)

@@ -172,3 +172,35 @@ def test_random_calls(name: str) -> None:
     rng = random.Random(f"grid {name}")
     reference, ours = BACKENDS[name]()
     compare(reference, ours, [random_call(rng) for _ in range(400)])
+
+
+@pytest.mark.parametrize("name", ["bert", "left"])
+def test_lengths_around_that_of_a_short_text(name: str) -> None:
+    """A text of at most 512 characters goes its own way, batches of few rows lie on the stack."""
+    reference, ours = BACKENDS[name]()
+    calls: list[Call] = []
+    for k, characters in enumerate((511, 512, 513)):
+        for text in ("the fox " * 65, "é 東 the " * 65):
+            text = text[:characters]
+            for tensors, padding, truncation, length in (
+                (None, False, False, None),
+                (None, "max_length", True, 140),
+                ("np", True, True, 40),
+                ("pt", "max_length", "only_second", 150),
+                ("pt", True, "only_first", 2),
+            ):
+                kwargs = {
+                    "return_tensors": tensors,
+                    "padding": padding,
+                    "truncation": truncation,
+                    "max_length": length,
+                    "return_special_tokens_mask": k == 1,
+                    "return_length": k == 2,
+                }
+                calls += [("__call__", (text,), kwargs)]
+                calls += [("encode", (text,), {"truncation": truncation, "max_length": length})]
+    for rows in (32, 33, 63, 64, 65):
+        texts = [TEXTS[i % len(TEXTS)] for i in range(rows)]
+        calls += [("__call__", (texts,), {"padding": True, "return_tensors": "pt"})]
+        calls += [("__call__", (texts, texts[::-1]), {"padding": True, "truncation": True, "max_length": 30})]
+    compare(reference, ours, calls)
