@@ -178,7 +178,7 @@ cdef int read_string(Table *t, const uint8_t **at, const uint8_t *end) noexcept 
         escaped = True
         p += 2
     n = p - begin
-    if t.text.capacity - t.text.size < n:
+    if t.text.capacity - t.text.size < n or t.text.data == NULL:
         capacity = 2 * (t.text.size + n) + 65536
         data = <uint8_t *>realloc(t.text.data, <size_t>capacity)
         if data == NULL:
