@@ -29,7 +29,7 @@ from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
 from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
-from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
+from hftok._core.normalized cimport PT_NO_MEMORY, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
@@ -517,6 +517,8 @@ cdef class Engine:
             w.suffix = affix.data + affix.n_prefix
             w.n_suffix = affix.n_suffix
         _run_unit(&call, 0, 0)
+        if call.error == ERROR_EXACT + PT_PYTHON:
+            return -1                # the exception is set
         if call.error:
             raise self.failure(call.error, 0)
         return 0
