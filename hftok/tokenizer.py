@@ -806,9 +806,7 @@ class Tokenizer(ShortCalls):
         engine, settings = self._ready()
         affix = settings.affix(add_special_tokens)
         if affix is None or (return_offsets and settings.trims):
-            return RaggedIds._of_encodings(
-                _unbounded(engine, settings, list(texts), add_special_tokens), return_offsets
-            )
+            return RaggedIds._of_encodings(_unbounded(engine, settings, texts, add_special_tokens), return_offsets)
         return RaggedIds(*_rows.encode_batch(engine, texts, affix, return_offsets, parallel))
 
     def encode_files(
@@ -911,7 +909,7 @@ class Tokenizer(ShortCalls):
         engine, settings = self._ready()
         affix = settings.affix(add_special_tokens)
         if affix is None:
-            encodings = _unbounded(engine, settings, list(texts), add_special_tokens)
+            encodings = _unbounded(engine, settings, texts, add_special_tokens)
             return np.array([len(encoding) for encoding in encodings], dtype=np.int64)
         return _rows.count_tokens(engine, texts, affix, parallel)
 
@@ -1219,12 +1217,14 @@ def _has_utf8(text: str) -> bool:
 
 
 def _unbounded(
-    engine: Engine, settings: _encode.Settings, texts: list[str], add_special_tokens: bool
+    engine: Engine, settings: _encode.Settings, texts: Iterable[str], add_special_tokens: bool
 ) -> list[Encoding]:
     """Encodings without truncation and padding, for post-processors that are more than tokens around a sequence."""
+    if isinstance(texts, str):
+        raise TypeError("texts must be a list of str, not one str: wrap it in a list")
     counts = settings.added(False), settings.added(True)
     bare = _encode.Settings(settings.post_processor, None, None, False, counts)
-    return _encode.encode_batch(engine, bare, texts, False, add_special_tokens)
+    return _encode.encode_batch(engine, bare, list(texts), False, add_special_tokens)
 
 
 def _in_thread(function: Callable[..., R], *args: Any) -> Future[R]:

@@ -33,7 +33,7 @@ from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.models.wordpiece cimport WordPieceModel
-from hftok._core.normalized cimport PT_NO_MEMORY, PT_TOO_LONG, PreTokenized, Split, pt_reset
+from hftok._core.normalized cimport PT_NO_MEMORY, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
@@ -557,6 +557,8 @@ cdef class Engine:
                 error = _exact_document(w, data, size, 0, False, True)
         if error == 0:
             error = w.kernels.flush(w)
+        if error == ERROR_EXACT + PT_PYTHON:
+            return -1                # the exception is set
         if error:
             raise self.failure(error, 0)
         return 0
