@@ -8,11 +8,13 @@ class has transformers' common one; what a class does in its own way it goes on 
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import os
 import threading
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from hftok._core import hf_calls
@@ -121,7 +123,7 @@ def _constructor(base: Any) -> Callable[..., None]:
         given = {**reference_tokens({key: value for key, value in kwargs.items() if key not in big}), **big}
         source = given.get("tokenizer_object")
         try:
-            own = _own_source(base, given)
+            own = _own_source(base, args, given)
         except UnsupportedTokenizerError as error:
             if isinstance(source, (Tokenizer, Given)) or type(self) is not _classes.get(base):
                 raise
@@ -186,7 +188,41 @@ def _constructed(constructor: Any, self: Any, args: tuple[Any, ...], kwargs: dic
     return False
 
 
-def _own_source(base: Any, kwargs: dict[str, Any]) -> Given | None:
+class _Asked(Exception):
+    """What a class's constructor gives to transformers' common one."""
+
+    def __init__(self, kwargs: dict[str, Any]) -> None:
+        self.kwargs = kwargs
+
+
+class _Asking(TokenizersBackend):  # type: ignore[misc]
+    """Stands between a class and transformers' common one, to see what the class's constructor asks for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise _Asked(kwargs)
+
+
+def _from_slow(base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a constructor has its backend converted from a vocabulary file although there is a tokenizer.json.
+
+    In 4.57 T5's and Llama's do so when they are given `add_prefix_space`, Pegasus' for special tokens of other names.
+    """
+    if kwargs.get("from_slow"):
+        return True
+    constructors = (cls.__dict__.get("__init__") for cls in base.__mro__[: base.__mro__.index(TokenizersBackend)])
+    if not any("from_slow" in made.__code__.co_consts for made in constructors if isinstance(made, FunctionType)):
+        return False
+    try:
+        asking = type(base)(base.__name__, (base, _Asking), {})
+        base.__init__(object.__new__(asking), *args, **copy.deepcopy(kwargs))  # some add to the lists that they get
+    except _Asked as asked:
+        return bool(asked.kwargs.get("from_slow"))
+    except Exception:  # whatever is wrong, the constructor itself says it
+        pass
+    return False
+
+
+def _own_source(base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
     """Our backend for a constructor, where it is known beforehand; UnsupportedTokenizerError where there is none."""
     source = kwargs.get("tokenizer_object")
     if isinstance(source, Given):
@@ -195,7 +231,7 @@ def _own_source(base: Any, kwargs: dict[str, Any]) -> Given | None:
         made = backend_copy(source)  # transformers copies what it is given
     elif source is None and (base.__init__ is TokenizersBackend.__init__ or CONVERT is None):
         file = kwargs.get("tokenizer_file")
-        if file is None or not os.path.isfile(file) or kwargs.get("from_slow"):
+        if file is None or not os.path.isfile(file) or _from_slow(base, args, kwargs):
             return None
         made = backend_from_file(os.fspath(file))
     else:

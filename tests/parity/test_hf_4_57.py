@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pathlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import tokenizers
 import transformers
 from hf_comparison import SPECIALS, TEXTS, outcome, real_folder, reference_off, wordpiece
+from spm_models import trained
 from test_hf_surface import check, make, method
 from tokenizers import normalizers
 
@@ -91,6 +93,43 @@ def test_the_second_call_goes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> N
         assert outcome(step, ours)[0] == result
     with pytest.raises(AssertionError, match="the slow way"):
         ours.encode_plus(TEXTS[3], max_length=9)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "file", "given"),
+    [
+        ("T5TokenizerFast", "t5", "spiece.model", {}),
+        ("T5TokenizerFast", "t5", "spiece.model", {"add_prefix_space": False}),
+        ("T5TokenizerFast", "t5", "spiece.model", {"add_prefix_space": True, "additional_special_tokens": ["<x>"]}),
+        ("LlamaTokenizerFast", "bpe", "tokenizer.model", {}),
+        ("LlamaTokenizerFast", "bpe", "tokenizer.model", {"add_prefix_space": False, "legacy": False}),
+        ("LlamaTokenizerFast", "bpe", "tokenizer.model", {"from_slow": True, "legacy": False}),
+        ("PegasusTokenizerFast", "pegasus", "spiece.model", {}),
+        ("PegasusTokenizerFast", "pegasus", "spiece.model", {"unk_token": "<nothing>"}),
+    ],
+)
+def test_constructors_that_convert_although_there_is_a_file(
+    tmp_path: pathlib.Path, name: str, model: str, file: str, given: dict[str, Any]
+) -> None:
+    (tmp_path / file).write_bytes(trained(model))
+    cls = getattr(transformers, name)
+    cls(vocab_file=str(tmp_path / file)).save_pretrained(tmp_path)
+    assert (tmp_path / "tokenizer.json").is_file()
+    for folder_has_model in True, False:
+        theirs = outcome(cls.from_pretrained, tmp_path, **copy.deepcopy(given))
+        ours = outcome(getattr(hftok.hf, name).from_pretrained, tmp_path, **copy.deepcopy(given))
+        assert ours[0][0] == theirs[0][0]
+        assert ours[1:] == theirs[1:]
+        if ours[0][0] == "value":
+            a, b = theirs[0][1][1], ours[0][1][1]
+            assert b.is_accelerated
+            assert b.backend_tokenizer.to_str() == a.backend_tokenizer.to_str()
+            assert b.init_kwargs == a.init_kwargs
+            check(a, b, [method("__call__", "Hello <x> naïve  world</s> and", add_special_tokens=False)])
+        if folder_has_model:
+            (tmp_path / file).unlink()
+        else:
+            assert (ours[0][0] == "error") == bool(given)  # which all make it convert, from what is not there any more
 
 
 def test_preparing_ids() -> None:
