@@ -39,6 +39,7 @@
 #if defined(_MSC_VER)
 #include <intrin.h>
 #define HT_INLINE static __forceinline
+#define HT_APART static
 #define HT_LIKELY(x) (x)
 #define HT_UNLIKELY(x) (x)
 static __forceinline int ht_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
@@ -46,6 +47,7 @@ static __forceinline int ht_popcount64(uint64_t x) { return (int)__popcnt64(x); 
 #define HT_PREFETCH(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
 #else
 #define HT_INLINE static inline __attribute__((always_inline))
+#define HT_APART static __attribute__((noinline, unused))   /* inlined it would lack registers */
 #define HT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 HT_INLINE int ht_ctz64(uint64_t x) { return __builtin_ctzll(x); }
@@ -322,7 +324,7 @@ HT_INLINE void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48) {
  * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
  * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
  * no UTF-8 text has. Arrays have room for n rounded up to 4. */
-HT_INLINE void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                        const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
     int i = 0;
 #if defined(HT_AVX512)
