@@ -682,6 +682,14 @@ hftok.Tokenizer.from_file(sys.argv[1]).encode("low")
 """
 
 
+@pytest.fixture
+def one(tmp_path):
+    """The path of one tokenizer: processes of their own take time."""
+    file = tmp_path / "tokenizer.json"
+    byte_level().save(str(file))
+    return str(file)
+
+
 def run_and_end(path: str, folder: pathlib.Path, ending: str) -> tuple[int, float]:
     begin = time.monotonic()
     done = subprocess.run([sys.executable, "-c", ENDS + ending, path, str(folder)], capture_output=True, timeout=300)
@@ -689,37 +697,37 @@ def run_and_end(path: str, folder: pathlib.Path, ending: str) -> tuple[int, floa
     return done.returncode, time.monotonic() - begin
 
 
-def test_a_process_that_ends_writes_first(folder, path):
-    assert run_and_end(path, folder, "")[0] == 0
+def test_a_process_that_ends_writes_first(folder, one):
+    assert run_and_end(one, folder, "")[0] == 0
     assert len(entries(folder)) == 1
-    assert is_stored(Tokenizer.from_file(path))
+    assert is_stored(Tokenizer.from_file(one))
 
 
-def test_a_process_that_is_cut_off_leaves_nothing(folder, path):
-    assert run_and_end(path, folder, "os._exit(3)")[0] == 3
+def test_a_process_that_is_cut_off_leaves_nothing(folder, one):
+    assert run_and_end(one, folder, "os._exit(3)")[0] == 3
     assert [file.name for file in folder.iterdir()] == ["key"]
 
 
-def test_an_end_in_the_middle_of_the_file(folder, path):
+def test_an_end_in_the_middle_of_the_file(folder, one):
     """What was written by then has no name that is read."""
     cut = "load_cache.os.replace = lambda *_: os._exit(4)\n"
-    assert run_and_end(path, folder, cut)[0] == 4
+    assert run_and_end(one, folder, cut)[0] == 4
     assert entries(folder) == []
     assert len(list(folder.glob("*.tmp"))) == 1
-    assert not is_stored(load_and_keep(path))
-    assert is_stored(Tokenizer.from_file(path))
+    assert not is_stored(load_and_keep(one))
+    assert is_stored(Tokenizer.from_file(one))
 
 
-def test_a_process_does_not_hang_on_a_folder_that_does(folder, path):
+def test_a_process_does_not_hang_on_a_folder_that_does(folder, one):
     hang = "load_cache.EXIT_SECONDS = 0.1\nload_cache._write = lambda *_: threading.Event().wait()\n"
-    code, seconds = run_and_end(path, folder, hang)
+    code, seconds = run_and_end(one, folder, hang)
     assert code == 0
     assert seconds < 120
     assert entries(folder) == []
 
 
 @posix
-def test_a_forked_child_writes_nothing_of_its_parent(folder, path):
+def test_a_forked_child_writes_nothing_of_its_parent(folder, one):
     code = """
 pid = os.fork()
 if not pid:
@@ -732,15 +740,15 @@ if not pid:
     os._exit(0)
 assert os.waitpid(pid, 0)[1] == 0
 """
-    assert run_and_end(path, folder, code)[0] == 0
+    assert run_and_end(one, folder, code)[0] == 0
     assert len(entries(folder)) == 1
-    assert is_stored(Tokenizer.from_file(path))
+    assert is_stored(Tokenizer.from_file(one))
 
 
 # ---- what is proved of a vocabulary ----------------------------------------------------------------------------------
 
 
-def test_the_proof_is_kept(folder, path, monkeypatch):
+def test_the_proof_is_kept(folder, path):
     from hftok._core import seeds
 
     direct, cached = both(path)
@@ -756,8 +764,9 @@ def test_the_proof_is_kept(folder, path, monkeypatch):
     fresh = Tokenizer.from_str(text_of(path))._model._kernel()
     assert seeds.proof_sections(fresh) == {}
     assert seeds.proved_tokens(fresh) == seeds.proved_tokens(other)
-    text = "low lower lowest newest aabb ÄÖÜ 東京 " * 150_000
-    assert (direct.encode_ids(text) == cached.encode_ids(text)).all()
+    if direct._ready()[0].is_fast:
+        text = "low lower lowest newest aabb ÄÖÜ 東京 " * 100_000  # beyond the size from which the proof is used
+        assert (direct.encode_ids(text) == cached.encode_ids(text)).all()
 
 
 # ---- the folder ------------------------------------------------------------------------------------------------------
