@@ -20,6 +20,7 @@ __all__ = [
     "backend_from_file",
     "own_backend",
     "reference_component",
+    "reference_tokenizer",
 ]
 
 # What the installed tokenizers library would answer.
@@ -62,6 +63,11 @@ def reference_component(name: str, component: Any) -> Any:
         return None
     empty = {"model": {"type": "BPE", "vocab": {}, "merges": []}, name: json.loads(component.__getstate__())}
     return getattr(BackendTokenizer.from_str(json.dumps(empty)), name)
+
+
+def reference_tokenizer(tokenizer: Tokenizer) -> Any:
+    """A tokenizer of ours as the reference's (a copy)."""
+    return BackendTokenizer.from_str(tokenizer.to_str())
 
 
 class PreTokenizerAsReference:

@@ -27,6 +27,7 @@ from hftok.hf.backends import (
     backend_from_file,
     own_backend,
     reference_component,
+    reference_tokenizer,
 )
 from hftok.hf.building import forget_handed_out, native_format, on_our_components
 from hftok.hf.calls import ORIGINALS, REPLACED, in_a_view, keeps_plans, only_checks
@@ -138,7 +139,11 @@ def _constructor(base: Any) -> Callable[..., None]:
                 base.__init__(self, *args, **_for_transformers(given))
         elif source is not None or base.__init__ is TokenizersBackend.__init__:
             given.pop("tokenizer_file", None)
-            base.__init__(self, *args, **{**_for_transformers(given), "tokenizer_object": own})
+            given = {**_for_transformers(given), "tokenizer_object": own}
+            if base.__init__ is TokenizersBackend.__init__:
+                base.__init__(self, *args, **given)
+            elif not _constructed(base.__init__, self, args, given):  # CLIP's of 4.57 asks for the reference's classes
+                base.__init__(self, *args, **{**given, "tokenizer_object": reference_tokenizer(own.tokenizer)})
         elif not _built_on_file(base, self, args, {**given, "tokenizer_object": own}):
             own = None
             base.__init__(self, *args, **_for_transformers(given))

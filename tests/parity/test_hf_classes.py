@@ -7,9 +7,12 @@ import pickle
 from typing import Any
 
 import pytest
+import tokenizers
 import transformers
 from hf_comparison import outcome, real_folder, reference_off, settings, small_file
+from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+import hftok
 import hftok.hf
 from hftok.hf.library import CONVERT, TokenizersBackend
 
@@ -155,6 +158,40 @@ def test_infilling() -> None:
         lambda t: t("plain"),
     ]
     same(pair, steps * 2)
+
+
+def test_clip_from_a_tokenizer_of_ours() -> None:
+    """In 4.57 its constructor asks whether a backend's components are of the reference's classes."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    symbols = [*alphabet, *(letter + "</w>" for letter in alphabet), "lo", "<|startoftext|>", "<|endoftext|>"]
+    model = models.BPE(
+        {token: i for i, token in enumerate(symbols)},
+        [("l", "o")],
+        end_of_word_suffix="</w>",
+        unk_token="<|endoftext|>",
+    )
+    backend = tokenizers.Tokenizer(model)
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(tokenizers.Regex(r"\s+"), " "), normalizers.Lowercase()]
+    )
+    pattern = tokenizers.Regex(r"<\|startoftext\|>|<\|endoftext\|>|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(pattern, "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    backend.decoder = decoders.ByteLevel()
+    theirs = transformers.CLIPTokenizerFast(tokenizer_object=backend)
+    ours = hftok.hf.CLIPTokenizerFast(tokenizer_object=hftok.Tokenizer(backend))
+    assert ours.is_accelerated
+    assert ours.backend_tokenizer.to_str() == theirs.backend_tokenizer.to_str()
+    trained, other = (t.train_new_from_iterator(["low lower lowest"] * 9, 530) for t in (ours, theirs))
+    assert trained.is_accelerated
+    assert type(trained) is type(ours)
+    for a, b in (ours, theirs), (trained, other):
+        assert a.special_tokens_map == b.special_tokens_map
+        assert a.tokenize("Low  lower") == b.tokenize("Low  lower")
+        assert a.decode(a("low lower")["input_ids"]) == b.decode(b("low lower")["input_ids"])
+    with pytest.raises(AttributeError):
+        hftok.hf.CLIPTokenizerFast(tokenizer_object=1)
 
 
 def test_clip_decodes_in_its_own_way() -> None:
