@@ -35,6 +35,12 @@ cdef class ShortCalls:
         Raises:
             TypeError: the input is none of these, or holds a lone surrogate.
             Exception: truncation cannot reach its length; the model lacks its unknown token.
+
+        >>> import hftok
+        >>> tokenizer = hftok.Tokenizer(hftok.models.WordLevel({"a": 1, "b": 2}, unk_token="a"))
+        >>> tokenizer.pre_tokenizer = hftok.pre_tokenizers.WhitespaceSplit()
+        >>> tokenizer.encode("a b").offsets
+        [(0, 1), (2, 3)]
         """
         cdef tuple state
         cdef Encoding encoding
