@@ -23,6 +23,7 @@ import transformers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 import hftok
+from hftok.testing import FIELDS, encoding_fields
 
 os.environ["RUST_BACKTRACE"] = "0"  # the panics that the tests provoke are expected; keep the report readable
 
@@ -127,18 +128,7 @@ def real_folder(name: str) -> pathlib.Path | None:
 
 
 def of_encoding(encoding: Any) -> dict[str, Any]:
-    return {
-        "ids": encoding.ids,
-        "type_ids": encoding.type_ids,
-        "tokens": encoding.tokens,
-        "offsets": encoding.offsets,
-        "attention_mask": encoding.attention_mask,
-        "special_tokens_mask": encoding.special_tokens_mask,
-        "word_ids": encoding.word_ids,
-        "sequence_ids": encoding.sequence_ids,
-        "n_sequences": encoding.n_sequences,
-        "overflowing": [of_encoding(e) for e in encoding.overflowing],
-    }
+    return encoding_fields(encoding, (*FIELDS, "n_sequences"))
 
 
 def plain(value: Any, encodings: bool = True) -> Any:

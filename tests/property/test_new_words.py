@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import pathlib
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from child_process import printed_by
 
 import hftok
 from hftok import decoders, models, normalizers, pre_tokenizers, processors, trainers
 from hftok._core import cpu
 from hftok._core import rows as core_rows
 
-TESTS = pathlib.Path(__file__).parent.parent
 SYLLABLES = [
     "ba",
     "ne",
@@ -204,17 +200,5 @@ for tokenizer in (tokenizer_of(None), tokenizer_of("NFC"), unsplit_tokenizer()):
 
 
 def test_every_tier_gives_the_same():
-    root = str(pathlib.Path(hftok.__file__).parent.parent)
-    seen = set()
-    for tier in cpu.available():
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, str(TESTS)],
-            env={**os.environ, "PYTHONPATH": root, "HFTOK_CPU": tier},
-            capture_output=True,
-            timeout=120,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        seen.add(done.stdout)
+    seen = {printed_by(CHILD, HFTOK_CPU=tier) for tier in cpu.available()}
     assert len(seen) == 1

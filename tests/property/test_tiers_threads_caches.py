@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+from child_process import printed_by
 from grid_setups import SETUPS, ours
 from grid_texts import glued, grid_texts, ordinary, random_texts
 
@@ -19,7 +20,6 @@ from hftok import load_cache
 from hftok._core import cpu, parallel
 from hftok._core.engine import cache_budget
 
-TESTS = pathlib.Path(__file__).parent.parent
 NAMES = ["bert_uncased", "bert_cased", "added_flags", "added_in_both_passes", "word_level", "byte_pairs"]
 
 
@@ -54,16 +54,7 @@ print(cpu.choose(), *digests())
 
 
 def in_a_process(timeout=120, **environment):
-    root = str(pathlib.Path(hftok.__file__).parent.parent)
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(TESTS)],
-        env={**os.environ, "PYTHONPATH": root, **environment},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    return printed_by(CHILD, timeout, **environment).split()
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,12 @@ every CPU tier, thread count and cache size, and the real tokenizers over the co
 from __future__ import annotations
 
 import hashlib
-import os
-import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tokenizers as reference
 import word_mark_setups as marks
+from child_process import printed_by
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -180,16 +177,7 @@ def expected():
     ],
 )
 def test_tiers_threads_and_caches(environment, expected):
-    root = pathlib.Path(__file__).parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(root)],
-        env={**os.environ, "PYTHONPATH": str(pathlib.Path(hftok.__file__).parent.parent), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    tier, *found = done.stdout.split()
+    tier, *found = printed_by(CHILD, **environment).split()
     assert tier == environment.get("HFTOK_CPU", tier)
     assert found == expected
 

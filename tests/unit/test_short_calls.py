@@ -15,6 +15,7 @@ import tokenizers
 
 import hftok
 from hftok._core.engine import cache_budget
+from hftok.testing import FIELDS, encoding_fields
 
 SHORT = 512  # characters
 
@@ -111,18 +112,7 @@ SETUPS: list[Callable[[Any], Any]] = [
 
 
 def everything(encoding: Any) -> dict[str, Any]:
-    return {
-        "ids": encoding.ids,
-        "type_ids": encoding.type_ids,
-        "tokens": encoding.tokens,
-        "offsets": encoding.offsets,
-        "attention_mask": encoding.attention_mask,
-        "special_tokens_mask": encoding.special_tokens_mask,
-        "word_ids": encoding.word_ids,
-        "sequence_ids": encoding.sequence_ids,
-        "n_sequences": encoding.n_sequences,
-        "overflowing": [everything(e) for e in encoding.overflowing],
-    }
+    return encoding_fields(encoding, (*FIELDS, "n_sequences"))
 
 
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda s: s.__name__)
