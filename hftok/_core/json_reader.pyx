@@ -19,9 +19,11 @@ from libc.stdint cimport INT32_MAX, UINT32_MAX, UINT64_MAX, int32_t, int64_t, ui
 from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
+from hftok._core.json_text cimport NO_ESCAPE, escaped, hex4, is_ascii, plain_end
 from hftok._core.merge_ids cimport RawMerge, VocabEntry, last_of_each_pair, resolve_texts
 from hftok._core.model_tables cimport merges_of_texts, read_pieces, read_vocab
 from hftok._core.models.vocab_map cimport VocabMap
+from hftok._core.text cimport utf8_encode
 
 from hftok._core.merge_ids import MergeIds
 
@@ -488,22 +490,11 @@ cdef class Reader:
         cdef const uint8_t *p = self.data + self.pos
         cdef const uint8_t *end = self.data + self.size
         cdef const uint8_t *begin = p
-        cdef uint64_t w, high = 0, hit
-        cdef uint64_t ones = 0x0101010101010101ULL
-        while end - p >= 8:
-            memcpy(&w, p, 8)
-            hit = ((w - ones * 0x20) & ~w) | (((w ^ (ones * 0x22)) - ones) & ~(w ^ (ones * 0x22)))
-            hit = (hit | (((w ^ (ones * 0x5C)) - ones) & ~(w ^ (ones * 0x5C)))) & (ones << 7)
-            if hit:
-                break
-            high |= w
-            p += 8
-        while p < end and p[0] != c'"' and p[0] != c"\\" and p[0] >= 0x20:
-            high |= p[0]
-            p += 1
+        cdef uint64_t high = 0
+        p = plain_end(p, end, &high)
         if p < end and p[0] == c'"':
             self.pos = p + 1 - self.data
-            return self.text(begin, p - begin, (high & (ones << 7)) == 0)
+            return self.text(begin, p - begin, is_ascii(high))
         return self.string_with_escapes(begin, p)
 
     cdef str string_with_escapes(self, const uint8_t *begin, const uint8_t *p):
@@ -542,48 +533,22 @@ cdef class Reader:
 
     cdef int keep_code_point(self, uint32_t c) except -1:
         cdef uint8_t[4] u
-        if c < 0x80:
-            u[0] = <uint8_t>c
-            return self.keep(u, 1)
-        if c < 0x800:
-            u[0] = <uint8_t>(0xC0 | (c >> 6))
-            u[1] = <uint8_t>(0x80 | (c & 0x3F))
-            return self.keep(u, 2)
-        if c < 0x10000:
-            u[0] = <uint8_t>(0xE0 | (c >> 12))
-            u[1] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
-            u[2] = <uint8_t>(0x80 | (c & 0x3F))
-            return self.keep(u, 3)
-        u[0] = <uint8_t>(0xF0 | (c >> 18))
-        u[1] = <uint8_t>(0x80 | ((c >> 12) & 0x3F))
-        u[2] = <uint8_t>(0x80 | ((c >> 6) & 0x3F))
-        u[3] = <uint8_t>(0x80 | (c & 0x3F))
-        return self.keep(u, 4)
+        return self.keep(u, utf8_encode(c, u))
 
-    cdef int64_t hex4(self) except -1:
-        cdef int64_t n = 0
-        cdef int i
-        cdef uint8_t c
-        cdef bint good = True
+    cdef int hex4(self) except -1:
+        cdef int n
         if self.size - self.pos < 4:
             self.pos = self.size
             raise self.error("EOF while parsing a string")
-        for i in range(4):
-            c = self.data[self.pos + i]
-            if c"0" <= c <= c"9":
-                n = n * 16 + (c - c"0")
-            elif c"a" <= c | 0x20 <= c"f":
-                n = n * 16 + ((c | 0x20) - c"a" + 10)
-            else:
-                good = False
+        n = hex4(self.data + self.pos)
         self.pos += 4
-        if not good:
+        if n < 0:
             raise self.error("invalid escape")
         return n
 
     cdef int escape(self) except -1:
         cdef uint8_t c
-        cdef int64_t n, low
+        cdef int n, low
         if self.pos >= self.size:
             raise self.error("EOF while parsing a string")
         c = self.data[self.pos]
@@ -604,17 +569,8 @@ cdef class Reader:
                     raise self.error("lone leading surrogate in hex escape")
                 n = 0x10000 + ((n - 0xD800) << 10) + (low - 0xDC00)
             return self.keep_code_point(<uint32_t>n)
-        if c == c"b":
-            c = 8
-        elif c == c"f":
-            c = 12
-        elif c == c"n":
-            c = 10
-        elif c == c"r":
-            c = 13
-        elif c == c"t":
-            c = 9
-        elif c != c'"' and c != c"\\" and c != c"/":
+        c = escaped(c)
+        if c == NO_ESCAPE:
             raise self.error("invalid escape")
         return self.keep(&c, 1)
 

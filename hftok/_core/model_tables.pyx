@@ -14,10 +14,13 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy, memset
 
+from hftok._core.json_text cimport NO_ESCAPE, escaped, hex4, is_ascii, plain_end
 from hftok._core.merge_ids cimport RawMerge
 from hftok._core.models.merges cimport MergeTable, prefetch
 from hftok._core.models.piece_list cimport PieceList
-from hftok._core.models.vocab_map cimport ByteBuffer, VocabMap, VocabTable, are_texts, bytes_differ, hash_bytes
+from hftok._core.models.vocab_map cimport (
+    ByteBuffer, VocabMap, VocabTable, are_texts, bytes_differ, hash_bytes, vocab_entry_hashed,
+)
 from hftok._core.text cimport utf8_encode
 
 cdef enum:
@@ -61,21 +64,6 @@ cdef inline const uint8_t *past(uint8_t c, const uint8_t *p, const uint8_t *end)
     return p + 1 if p < end and p[0] == c else NULL
 
 
-cdef inline int hex4(const uint8_t *p) noexcept nogil:
-    """Four hexadecimal digits, or -1."""
-    cdef int i, n = 0
-    cdef uint8_t c
-    for i in range(4):
-        c = p[i]
-        if c"0" <= c <= c"9":
-            n = n * 16 + (c - c"0")
-        elif c"a" <= (c | 0x20) <= c"f":
-            n = n * 16 + ((c | 0x20) - c"a" + 10)
-        else:
-            return -1
-    return n
-
-
 cdef int64_t unescape(const uint8_t *p, int64_t n, uint8_t *out) noexcept nogil:
     """The text of the source of a string, at most as long as that; its length, or -1 where an escape is not allowed."""
     cdef const uint8_t *end = p + n
@@ -112,17 +100,8 @@ cdef int64_t unescape(const uint8_t *p, int64_t n, uint8_t *out) noexcept nogil:
                 c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00)
             q += utf8_encode(<uint32_t>c, q)
             continue
-        if c == c"b":
-            c = 8
-        elif c == c"f":
-            c = 12
-        elif c == c"n":
-            c = 10
-        elif c == c"r":
-            c = 13
-        elif c == c"t":
-            c = 9
-        elif c != c'"' and c != c"\\" and c != c"/":
+        c = escaped(<uint8_t>c)
+        if c == NO_ESCAPE:
             return -1
         q[0] = <uint8_t>c
         q += 1
@@ -154,28 +133,17 @@ cdef int read_string(Table *t, const uint8_t **at, const uint8_t *end) noexcept 
     """From behind the opening quotation mark to behind the closing one: the text to the end of t.text."""
     cdef const uint8_t *begin = at[0]
     cdef const uint8_t *p = begin
-    cdef uint64_t w, hit, high = 0
-    cdef uint64_t ones = 0x0101010101010101ULL
+    cdef uint64_t high = 0
     cdef int64_t n, capacity
-    cdef bint escaped = False
+    cdef bint has_escapes = False
     cdef uint8_t *data
     while True:
-        while end - p >= 8:
-            memcpy(&w, p, 8)
-            hit = ((w - ones * 0x20) & ~w) | (((w ^ (ones * 0x22)) - ones) & ~(w ^ (ones * 0x22)))
-            hit = (hit | (((w ^ (ones * 0x5C)) - ones) & ~(w ^ (ones * 0x5C)))) & (ones << 7)
-            if hit:
-                break
-            high |= w
-            p += 8
-        while p < end and p[0] != c'"' and p[0] != c"\\" and p[0] >= 0x20:
-            high |= p[0]
-            p += 1
+        p = plain_end(p, end, &high)
         if p < end and p[0] == c'"':
             break
         if end - p < 2 or p[0] != c"\\":
             return IRREGULAR
-        escaped = True
+        has_escapes = True
         p += 2
     n = p - begin
     if t.text.capacity - t.text.size < n or t.text.data == NULL:
@@ -185,17 +153,25 @@ cdef int read_string(Table *t, const uint8_t **at, const uint8_t *end) noexcept 
             return NO_MEMORY
         t.text.data = data
         t.text.capacity = capacity
-    if escaped:
+    if has_escapes:
         t.high = True
         n = unescape(begin, n, t.text.data + t.text.size)
         if n < 0:
             return IRREGULAR
     else:
-        t.high |= (high & (ones << 7)) != 0
+        t.high |= not is_ascii(high)
         memcpy(t.text.data + t.text.size, begin, <size_t>n)
     t.text.size += n
     at[0] = p + 1
     return PLAIN
+
+
+cdef int read_text(Table *t, const uint8_t **at, const uint8_t *end, bint scores) noexcept nogil:
+    """`read_string` of the next entry."""
+    if t.n == t.capacity and grow(t, scores) != PLAIN:
+        return NO_MEMORY
+    t.offsets[t.n] = t.text.size
+    return read_string(t, at, end)
 
 
 cdef int read_id(uint32_t *id, const uint8_t **at, const uint8_t *end) noexcept nogil:
@@ -270,10 +246,7 @@ cdef int vocab_entries(Table *t, const uint8_t **at, const uint8_t *end) noexcep
         p = past(c'"', p, end) if p != NULL else NULL
         if p == NULL:
             return IRREGULAR
-        if t.n == t.capacity and grow(t, False) != PLAIN:
-            return NO_MEMORY
-        t.offsets[t.n] = t.text.size
-        error = read_string(t, &p, end)
+        error = read_text(t, &p, end, False)
         if error != PLAIN:
             return error
         p = past(c":", p, end)
@@ -302,10 +275,7 @@ cdef int piece_entries(Table *t, const uint8_t **at, const uint8_t *end) noexcep
         p = past(c'"', p, end) if p != NULL else NULL
         if p == NULL:
             return IRREGULAR
-        if t.n == t.capacity and grow(t, True) != PLAIN:
-            return NO_MEMORY
-        t.offsets[t.n] = t.text.size
-        error = read_string(t, &p, end)
+        error = read_text(t, &p, end, True)
         if error != PLAIN:
             return error
         if t.text.size - t.offsets[t.n] >= UINT32_MAX:
@@ -398,18 +368,6 @@ cdef inline int64_t first_place(const VocabTable *v, uint64_t hash) noexcept nog
     return -1
 
 
-cdef inline int64_t place_of(const VocabTable *v, const Lookup *s) noexcept nogil:
-    cdef uint64_t k = s.hash & v.mask
-    cdef int64_t i
-    while v.slots[k] != 0:
-        if v.slots[k] >> 32 == s.hash >> 32:
-            i = <int64_t>(v.slots[k] & 0xFFFFFFFFu) - 1
-            if v.offsets[i + 1] - v.offsets[i] == s.n and bytes_differ(v.text.data + v.offsets[i], s.p, <size_t>s.n) == 0:
-                return i
-        k = (k + 1) & v.mask
-    return -1
-
-
 cdef inline bint is_whole(const VocabTable *v, int64_t entry, const Lookup *left, const Lookup *right) noexcept nogil:
     """Whether an entry is two strings, one after the other."""
     cdef const uint8_t *text
@@ -459,7 +417,7 @@ cdef int find_merges(const VocabTable *v, const uint8_t *data, const RawMerge *r
         for k in range(2 * batch):
             prefetch(v.text.data + v.offsets[parts[2 * i + k]])
         for k in range(2 * batch):
-            place = place_of(v, &found[k])
+            place = vocab_entry_hashed(v, found[k].p, found[k].n, found[k].hash)
             if place < 0:
                 return IRREGULAR
             parts[2 * i + k] = <uint32_t>place
@@ -476,7 +434,7 @@ cdef int find_merges(const VocabTable *v, const uint8_t *data, const RawMerge *r
                 memcpy(rooms + 2 * BATCH * room, found[k].p, <size_t>found[k].n)
                 memcpy(rooms + 2 * BATCH * room + found[k].n, found[k + 1].p, <size_t>found[k + 1].n)
                 whole.hash = hash_bytes(whole.p, whole.n, v.seed)
-                last = place_of(v, &whole)
+                last = vocab_entry_hashed(v, whole.p, whole.n, whole.hash)
                 if last < 0:
                     return IRREGULAR
             wholes[i + j] = <uint32_t>last

@@ -61,15 +61,10 @@ cdef struct VocabTable:
     int64_t longest          # bytes of the longest string
 
 
-cdef inline int64_t vocab_entry(const VocabTable *t, const uint8_t *p, int64_t n) noexcept nogil:
-    """Index of the string in the vocabulary, or -1."""
-    cdef uint64_t h, k, s, tag
+cdef inline int64_t vocab_entry_hashed(const VocabTable *t, const uint8_t *p, int64_t n, uint64_t hash) noexcept nogil:
+    """Index of the string in the vocabulary, or -1. hash: its `hash_bytes`."""
+    cdef uint64_t s, tag = hash >> 32, k = hash & t.mask
     cdef int64_t i
-    if n > t.longest:
-        return -1
-    h = hash_bytes(p, n, t.seed)
-    tag = h >> 32
-    k = h & t.mask
     while True:
         s = t.slots[k]
         if s == 0:
@@ -79,6 +74,13 @@ cdef inline int64_t vocab_entry(const VocabTable *t, const uint8_t *p, int64_t n
             if t.offsets[i + 1] - t.offsets[i] == n and bytes_differ(t.text.data + t.offsets[i], p, <size_t>n) == 0:
                 return i
         k = (k + 1) & t.mask
+
+
+cdef inline int64_t vocab_entry(const VocabTable *t, const uint8_t *p, int64_t n) noexcept nogil:
+    """Index of the string in the vocabulary, or -1."""
+    if n > t.longest:
+        return -1
+    return vocab_entry_hashed(t, p, n, hash_bytes(p, n, t.seed))
 
 
 cdef inline int64_t vocab_find(const VocabTable *t, const uint8_t *p, int64_t n) noexcept nogil:
