@@ -1,7 +1,11 @@
 # The texts of one call, as pointers, and how they are dealt out to threads. See documents.pyx.
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from hftok._core.worker cimport valid_fn
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object o)
 
 cdef enum:
     DOC_UTF8 = 0             # valid UTF-8 (ASCII strings included)
@@ -14,6 +18,17 @@ cdef struct Doc:
     const uint8_t *data
     int64_t size             # bytes, or code units
     int32_t kind
+
+cdef inline int64_t doc_of_str(Doc *d, object text):
+    """A Python str, which must stay alive as long as the document is looked at; the bytes of its storage."""
+    cdef int kind = 1
+    d.data = <const uint8_t *>PyUnicode_DATA(text)
+    d.size = PyUnicode_GET_LENGTH(text)
+    d.kind = DOC_UTF8
+    if not PyUnicode_IS_COMPACT_ASCII(text):
+        kind = PyUnicode_KIND(text)
+        d.kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+    return d.size * kind
 
 cdef struct Unit:
     # A stretch of documents for one thread, or a piece of one huge document.

@@ -5,15 +5,12 @@ into its own buffer: asking the string itself for UTF-8 would hold the GIL and l
 """
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_Check, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 
 from hftok._core.worker cimport valid_fn
 from hftok._core.utf8 cimport utf8_repair, utf8_repaired_size, utf8_valid_prefix
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object o)
 
 cdef extern from "transcode.h" nogil:
     int64_t ht_from_latin1(const uint8_t *s, int64_t n, uint8_t *out)
@@ -48,8 +45,7 @@ cdef class Documents:
         """The str of a list, which nobody else has and which is kept, up to the first item that is none: their number."""
         cdef Py_ssize_t i, n = PyList_GET_SIZE(texts)
         cdef PyObject *text
-        cdef int kind
-        cdef int64_t size, total = 0
+        cdef int64_t total = 0
         cdef Doc *d
         self.keep = texts
         self.room(n)
@@ -59,22 +55,13 @@ cdef class Documents:
             if not PyUnicode_Check(<object>text):
                 n = i
                 break
-            size = PyUnicode_GET_LENGTH(<object>text)
-            d[i].data = <const uint8_t *>PyUnicode_DATA(<object>text)
-            d[i].size = size
-            d[i].kind = DOC_UTF8
-            if not PyUnicode_IS_COMPACT_ASCII(<object>text):
-                kind = PyUnicode_KIND(<object>text)
-                d[i].kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
-                size *= kind
-            total += size
+            total += doc_of_str(&d[i], <object>text)
         self.n += n
         self.bytes += total
         return n
 
     cdef int add(self, const uint8_t *data, int64_t size, int kind) except -1:
-        if self.n == self.capacity:
-            self.room(1)
+        self.room(1)
         self.docs[self.n].data = data
         self.docs[self.n].size = size
         self.docs[self.n].kind = kind
@@ -84,13 +71,10 @@ cdef class Documents:
 
     cdef int add_str(self, object text) except -1:
         """One Python str, which must stay alive as long as this object (see `keep`)."""
-        cdef int kind
-        cdef int64_t size = PyUnicode_GET_LENGTH(text)
-        if PyUnicode_IS_COMPACT_ASCII(text):
-            return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_UTF8)
-        kind = PyUnicode_KIND(text)
-        self.bytes += size * (kind - 1)
-        return self.add(<const uint8_t *>PyUnicode_DATA(text), size, DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4)
+        self.room(1)
+        self.bytes += doc_of_str(&self.docs[self.n], text)
+        self.n += 1
+        return 0
 
 
 cdef const uint8_t *doc_text(const Doc *d, int64_t start, int64_t end, valid_fn valid, uint8_t **buffer, int64_t *capacity,

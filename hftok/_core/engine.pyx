@@ -11,7 +11,6 @@ buffers; units say where their tokens are, so the result never depends on who di
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -24,7 +23,7 @@ from hftok._core.chunk_cache cimport (
     cache_reserve, cache_spill, cache_text_key, ht_key,
 )
 from hftok._core.documents cimport (
-    DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_LATIN1, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_text,
+    DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_of_str, doc_text,
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
@@ -43,9 +42,6 @@ from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
     Kernels, Worker, char_entry, is_separator, worker_begin, worker_direct, worker_drop_ids, worker_end, worker_free, worker_id_room, worker_new, worker_reset, worker_room,
 )
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object o)
 
 cdef extern from "publish.h" nogil:
     void *ht_take(void **slot)
@@ -535,14 +531,13 @@ cdef class Engine:
         # _run_unit for one document, without what serves many.
         cdef Worker *w = box.w
         cdef Doc d
-        cdef const uint8_t *data = <const uint8_t *>PyUnicode_DATA(text)
-        cdef int64_t size = PyUnicode_GET_LENGTH(text)
-        cdef int kind, error = 0
-        if not PyUnicode_IS_COMPACT_ASCII(text):
-            kind = PyUnicode_KIND(text)
-            d.data = data
-            d.size = size
-            d.kind = DOC_LATIN1 if kind == 1 else DOC_UCS2 if kind == 2 else DOC_UCS4
+        cdef const uint8_t *data
+        cdef int64_t size
+        cdef int error = 0
+        doc_of_str(&d, text)
+        data = d.data
+        size = d.size
+        if d.kind != DOC_UTF8:
             data = doc_text(&d, 0, -1, w.kernels.utf8_valid, &box.context.buffer, &box.context.buffer_size, &size, &error)
             if error:
                 raise self.failure(ERROR_DOCUMENT + error, 0)
