@@ -208,16 +208,10 @@ HT_INLINE void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *
 }
 #endif
 
-/* ---------------------------------------------------------------- positions: base + index of every set bit of mask, in
- * order, to dst; returns their number. Up to 64 entries of dst may be written whatever the number is. */
 #if defined(HT_AVX512)
-HT_INLINE int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst) {
-    const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,
-                                         42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,
-                                         21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i packed = _mm512_maskz_compress_epi8((__mmask64)mask, iota);
+/* base + each of the first n bytes of packed, to dst, of which up to 64 entries may be written. */
+HT_INLINE void ht_put_offsets(__m512i packed, int n, uint32_t base, uint32_t *dst) {
     const __m512i offset = _mm512_set1_epi32((int)base);
-    const int n = ht_popcount64(mask);
     _mm512_storeu_si512((void *)dst, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed)), offset));
     if (HT_UNLIKELY(n > 16)) {
         _mm512_storeu_si512((void *)(dst + 16), _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 1)), offset));
@@ -226,6 +220,19 @@ HT_INLINE int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst) {
             _mm512_storeu_si512((void *)(dst + 48), _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 3)), offset));
         }
     }
+}
+#endif
+
+/* ---------------------------------------------------------------- positions: base + index of every set bit of mask, in
+ * order, to dst; returns their number. Up to 64 entries of dst may be written whatever the number is. */
+#if defined(HT_AVX512)
+HT_INLINE int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst) {
+    const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,
+                                         42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,
+                                         21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i packed = _mm512_maskz_compress_epi8((__mmask64)mask, iota);
+    const int n = ht_popcount64(mask);
+    ht_put_offsets(packed, n, base, dst);
     return n;
 }
 #else

@@ -217,15 +217,7 @@ HT_INLINE int ht_places(uint64_t mask, const uint8_t *at, uint32_t base, uint32_
     const int n = ht_popcount64(mask);
 #if defined(HT_AVX512)
     const __m512i packed = _mm512_maskz_compress_epi8((__mmask64)mask, _mm512_loadu_si512((const void *)at));
-    const __m512i offset = _mm512_set1_epi32((int)base);
-    _mm512_storeu_si512((void *)dst, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed)), offset));
-    if (HT_UNLIKELY(n > 16)) {
-        _mm512_storeu_si512((void *)(dst + 16), _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 1)), offset));
-        if (HT_UNLIKELY(n > 32)) {
-            _mm512_storeu_si512((void *)(dst + 32), _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 2)), offset));
-            _mm512_storeu_si512((void *)(dst + 48), _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 3)), offset));
-        }
-    }
+    ht_put_offsets(packed, n, base, dst);
 #else
     while (mask) {
         *dst++ = base + at[ht_ctz64(mask)];
