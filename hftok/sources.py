@@ -29,7 +29,7 @@ class FileSource:
     def __init__(self, paths: Path | Sequence[Path]) -> None:
         self.paths = _paths(paths)
 
-    def _documents(self) -> Any:
+    def _documents(self, parallel: bool | None = None) -> Any:
         """The documents, for the engine. OSError: a file cannot be read."""
         return FileDocuments(self.paths)
 
@@ -55,9 +55,9 @@ class TextFileSource(FileSource):
             raise ValueError("separator is empty: give a non-empty string, or None for one document a file")
         self.separator = separator
 
-    def _documents(self) -> Any:
-        separator = self.separator
-        return FileDocuments(self.paths, separator.encode() if isinstance(separator, str) else separator, None)
+    def _documents(self, parallel: bool | None = None) -> Any:
+        separator = self.separator.encode() if isinstance(self.separator, str) else self.separator
+        return FileDocuments(self.paths, separator, None, parallel)
 
     def __repr__(self) -> str:
         return f"TextFileSource({list(self.paths)!r}, separator={self.separator!r})"
@@ -82,8 +82,8 @@ class JsonlFileSource(FileSource):
             raise TypeError(f"field must be a str, not {type(field).__name__}")
         self.field = field
 
-    def _documents(self) -> Any:
-        return FileDocuments(self.paths, None, self.field.encode())
+    def _documents(self, parallel: bool | None = None) -> Any:
+        return FileDocuments(self.paths, None, self.field.encode(), parallel)
 
     def __repr__(self) -> str:
         return f"JsonlFileSource({list(self.paths)!r}, field={self.field!r})"

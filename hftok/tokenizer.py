@@ -826,7 +826,7 @@ class Tokenizer(ShortCalls):
             OSError: a file cannot be read.
             ValueError: a line of a JsonlFileSource is not what it should be.
         """
-        documents = (source if isinstance(source, FileSource) else FileSource(source))._documents()
+        documents = (source if isinstance(source, FileSource) else FileSource(source))._documents(parallel)
         engine, settings = self._ready()
         affix = settings.affix(add_special_tokens)
         if affix is None or (return_offsets and settings.trims):

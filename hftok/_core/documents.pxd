@@ -42,6 +42,9 @@ cdef struct Unit:
     int64_t at
     int64_t n
     int64_t row              # global position of its first token
+    int32_t done             # for Places: this much is known of it
+    int32_t placed           # ... its tokens are where they belong, no longer with the thread
+    int64_t later            # ... the next one of the same thread
 
 cdef class Documents:
     cdef Doc *docs

@@ -8,6 +8,7 @@ from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.exact cimport ExactState, Pipeline
 from hftok._core.metaspace_chunks cimport Bytes, MarkedWords
 from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.places cimport Places
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport SeedTable
 from hftok._core.worker cimport Kernels, WordMerges, Worker
@@ -67,6 +68,8 @@ cdef struct Call:
     const Doc *docs
     Unit *units
     Worker **workers
+    Places *places           # where tokens go, if they are not to stay with the workers, or NULL
+    int64_t n_units
     int64_t limit            # chunks per document, 0 = all
     int64_t *row_ends
     const uint32_t *prefix

@@ -5,7 +5,8 @@ from typing import Any
 
 from hftok._core.exact import Pipeline
 
-DEFAULT_CACHE_BYTES: int
+CORE_CACHE_BYTES: int
+MOST_CACHE_BYTES: int
 
 def cache_budget() -> int: ...
 def set_cache_bytes(n: int) -> None: ...

@@ -34,6 +34,7 @@ from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.models.wordpiece cimport WordPieceModel
 from hftok._core.normalized cimport PT_NO_MEMORY, PT_PYTHON, PT_TOO_LONG, PreTokenized, Split, pt_reset
 from hftok._core.parallel cimport parallel_for
+from hftok._core.places cimport places_begin, places_done, places_restart
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
 from hftok._core.text cimport utf8_decode, utf8_len
@@ -58,8 +59,10 @@ from hftok._core.raw_rules import plan_raw
 include "emit.pxi"
 
 cdef enum:
-    UNIT_MOST = 1 << 20      # bytes of text in a work unit: at most, ...
+    UNIT_MOST = 1 << 18      # bytes of text in a work unit: at most (its tokens then fit a core's cache), ...
     UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
+    LEARN_AT = 1 << 20       # bytes of text in a call from which on it tells how many tokens to expect of others
+    PLACE_AT = 1 << 20       # bytes of text in a call from which on several threads put their tokens where they belong at once
     PROVE_AT = 1 << 22       # bytes of text in all calls from which on a BPE vocabulary is looked through for what it proves
     HOLD_BYTES = 8192        # bytes of text in a call below which the GIL is kept: some 20 us
     SEED_AT = 32768          # bytes of text in a call from which a worker's cache starts from the seeded prototype
@@ -68,7 +71,8 @@ cdef enum:
     ERROR_EXACT = 128
     DIRECT_WORD = 1 << 30    # flag in a token's word number: it is an added token
 
-DEFAULT_CACHE_BYTES = 64 << 20
+CORE_CACHE_BYTES = 64 << 20      # by default, for each core of the process, ...
+MOST_CACHE_BYTES = 512 << 20     # ... and at most
 
 cdef int64_t _cache_bytes = -1
 
@@ -77,12 +81,13 @@ cdef int64_t cache_bytes_allowed() except -1:
     global _cache_bytes
     if _cache_bytes < 0:
         value = os.environ.get("HFTOK_CACHE_BYTES", "").strip()
-        _cache_bytes = int(value) if value.isdigit() else DEFAULT_CACHE_BYTES
+        _cache_bytes = int(value) if value.isdigit() else min(CORE_CACHE_BYTES * parallel.cores(), MOST_CACHE_BYTES)
     return _cache_bytes
 
 
 def cache_budget():
-    """Bytes that the caches of one tokenizer may take, over all its threads."""
+    """Bytes that the caches of one tokenizer may take, over all its threads: HFTOK_CACHE_BYTES, or 64 MiB for each core of the
+    process, at most 512 MiB."""
     return cache_bytes_allowed()
 
 
@@ -454,7 +459,7 @@ cdef class Engine:
 
     cdef int run(self, Call *call, Documents documents, list boxes, object parallel_flag, int64_t *n_units) except -1:
         """Encode all documents; boxes gets the workers used. The caller frees call.units and checks the boxes in."""
-        cdef int64_t i, units, size
+        cdef int64_t i, units, size, expected
         cdef int threads
         cdef WorkerBox box
         cdef bint hold = documents.bytes < HOLD_BYTES or self.pipeline.needs_gil
@@ -482,8 +487,18 @@ cdef class Engine:
                 elif call.scanned and documents.bytes >= SEED_AT and not box.seeded and self.has_prototype:
                     cache_adopt(&box.w.cache, &self.prototype)
                     box.seeded = True
-                self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
                 call.workers[i] = box.w
+            expected = <int64_t>(<double>documents.bytes * self.density)
+            if threads == 1 or documents.bytes < PLACE_AT:
+                call.places = NULL
+            if call.places != NULL:
+                if places_begin(call.places, expected + documents.n * (call.n_prefix + call.n_suffix) + 4096, call.want_spans, threads):
+                    raise MemoryError("no memory for the tokens")
+                expected = <int64_t>(8 * UNIT_MOST * self.density)
+            else:
+                expected //= threads
+            for box in boxes:
+                self.set_up(box, call, expected)
             self.work(call, units, threads, hold)
             if call.again:
                 call.again = 0
@@ -492,17 +507,18 @@ cdef class Engine:
                 free(call.units)
                 call.units = NULL
                 n_units[0] = units = _make_units(self, call, documents)
-                for i in range(threads):
-                    box = boxes[i]
+                if call.places != NULL:
+                    places_restart(call.places, threads)
+                for box in boxes:
                     worker_reset(box.w)
-                    self.set_up(box, call, <int64_t>(<double>documents.bytes * self.density) // threads)
+                    self.set_up(box, call, expected)
                 self.work(call, units, threads, hold)
         finally:
             free(call.workers)
             call.workers = NULL
         if call.error:
             raise self.failure(call.error, call.error_doc)
-        if documents.bytes >= UNIT_MOST:
+        if documents.bytes >= LEARN_AT:
             size = 0
             for i in range(units):
                 size += call.units[i].n
@@ -627,6 +643,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
                 units[n].start = 0
                 units[n].end = -1
                 units[n].begins = units[n].finishes = 1
+                units[n].done = units[n].placed = 0
                 n += 1
             first = i
             size = 0
@@ -654,12 +671,14 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
                 units[n].end = stop
                 units[n].begins = start == 0
                 units[n].finishes = stop == d.size
+                units[n].done = units[n].placed = 0
                 n += 1
                 start = stop
             first = i + 1
         else:
             size += d.size + 64
     call.units = units
+    call.n_units = n
     return n
 
 
@@ -744,6 +763,8 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
         _fail(call, error, u.last - 1)
         return
     u.n = w.n_ids - u.at
+    if call.places != NULL:
+        places_done(call.places, call.units, call.n_units, i, w, call.row_ends)
 
 
 cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t size, int64_t row, bint begins, bint finishes, int *error) noexcept nogil:

@@ -1,32 +1,58 @@
 """Documents of files: memory-mapped, cut at a separator or at lines of JSON, without a Python object per document.
 
 Text files: the file is cut at each occurrence of the separator, from left to right; an empty last document is dropped, as is
-an empty file. JSON lines: one document a non-blank line, the string under `field` of the line's object (of equal keys the
-last, as Python's json has it). Strings without escapes are read in place; others are unescaped into memory of ours. Escaped
-surrogates that do not pair read as U+FFFD, as invalid UTF-8 does, which the encoding threads check (utf8.pyx).
+an empty file. JSON lines: one document a non-blank line, the string under `field` of the line's object (json_line.pyx).
+Strings without escapes are read in place; others are unescaped into memory of ours. Invalid UTF-8 is for the encoding
+threads to find (utf8.pyx).
+
+Large files are looked through by several threads, a stretch each: what begins in a stretch is that thread's. So a separator may
+not overlap with itself ("\\n\\n" does in three line breaks, where only what comes before tells which one counts); files with
+such a one are one stretch.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
 import mmap
 import os
 
-from hftok._core.documents cimport DOC_RAW, Documents
-from hftok._core.text cimport utf8_encode
+from hftok._core import parallel as parallel_settings
+from hftok._core.documents cimport DOC_RAW, Doc, Documents
+from hftok._core.json_line cimport Line, json_blanks, json_line_parse, json_unescape
+from hftok._core.parallel cimport parallel_body, parallel_for
 
 cdef enum:
     ARENA_BLOCK = 1 << 20
-    MAX_DEPTH = 512
+    STRETCH = 1 << 20        # bytes of a file that one thread looks through at a time
 
-cdef struct Line:
-    const uint8_t *p
-    const uint8_t *end
-    const char *error
-    const uint8_t *found     # the wanted string: between its quotes, still escaped
+cdef struct Stretch:
+    # Bytes [start, end) of a file, and the documents that end with a separator, or lie on a line, that begins there.
+    int64_t start
+    int64_t end
+    Doc *docs
+    int64_t n
+    int64_t capacity
+    int64_t bytes            # of text in the documents
+    int64_t behind           # text: the end of the last separator
+    uint8_t **blocks         # memory of unescaped strings
+    int64_t n_blocks
+    uint8_t *room
+    int64_t left
+    bint no_memory
+    int64_t bad_line         # where the first line lies that is wrong; -1: none is
+    Line line                # ... and what of it is
+
+cdef struct Search:
+    const uint8_t *data
     int64_t size
-    bint escaped
+    const uint8_t *separator # text: what to cut at, its length, and its rarest byte
+    int64_t n
+    int64_t rarest
+    const uint8_t *field     # JSON lines: the key and its length
+    int64_t field_size
+    int64_t behind           # ... the last separator in the stretches that have been taken
+    Stretch *stretches
 
 
 cdef class _Mapping:
@@ -57,29 +83,27 @@ cdef class _Mapping:
 
 
 cdef class FileDocuments(Documents):
-    """The documents of a source, ready for the engine."""
+    """The documents of a source, ready for the engine. parallel: as in Tokenizer.encode_batch_ids."""
     cdef list maps
+    cdef object parallel
     cdef uint8_t **blocks
     cdef int64_t n_blocks
-    cdef uint8_t *room
-    cdef int64_t left
 
     def __cinit__(self):
         self.maps = []
         self.blocks = NULL
-        self.n_blocks = self.left = 0
+        self.n_blocks = 0
 
-    def __init__(self, paths, bytes separator=None, bytes field=None):
+    def __init__(self, paths, bytes separator=None, bytes field=None, parallel=None):
         cdef _Mapping m
+        self.parallel = parallel
         for path in paths:
             m = _Mapping(path)
             self.maps.append(m)
-            if field is not None:
-                self._jsonl(m, field, path)
-            elif separator is not None:
-                self._split(m, separator)
-            else:
+            if field is None and separator is None:
                 self.add(m.data, m.size, DOC_RAW)
+            elif m.size:
+                self._look_through(m, separator, field, path)
         self.keep = self.maps
 
     def __dealloc__(self):
@@ -93,66 +117,194 @@ cdef class FileDocuments(Documents):
         cdef int64_t i
         return [(<const char *>self.docs[i].data)[:self.docs[i].size].decode("utf-8", "replace") for i in range(self.n)]
 
-    cdef int _split(self, _Mapping m, bytes separator) except -1:
-        cdef const uint8_t *s = separator
-        cdef int64_t n = len(separator), start = 0, at, k = _rarest(s, n)
-        while start < m.size:
-            at = _find(m.data, start, m.size, s, n, k)
-            if at < 0:
-                return self.add(m.data + start, m.size - start, DOC_RAW)
-            self.add(m.data + start, at - start, DOC_RAW)
-            start = at + n
+    cdef int _look_through(self, _Mapping m, bytes separator, bytes field, path) except -1:
+        cdef Search search
+        cdef int64_t i, n = (m.size + STRETCH - 1) // STRETCH
+        cdef int threads
+        cdef parallel_body look = _lines if field is not None else _pieces
+        search.data = m.data
+        search.size = m.size
+        search.separator = search.field = NULL
+        search.n = search.field_size = search.behind = 0
+        if field is not None:
+            search.field = field
+            search.field_size = len(field)
+        else:
+            search.separator = separator
+            search.n = len(separator)
+            search.rarest = _rarest(search.separator, search.n)
+            if _overlaps(search.separator, search.n):
+                n = 1
+        search.stretches = <Stretch *>calloc(<size_t>n, sizeof(Stretch))
+        if search.stretches == NULL:
+            raise MemoryError("no memory for the documents")
+        try:
+            for i in range(n):
+                search.stretches[i].start = i * STRETCH
+                search.stretches[i].end = (i + 1) * STRETCH if i + 1 < n else m.size
+                search.stretches[i].bad_line = -1
+            threads = parallel_settings.threads_for(n, self.parallel)
+            with nogil:
+                parallel_for(look, &search, n, threads)
+            for i in range(n):
+                if search.stretches[i].bad_line >= 0:
+                    raise _wrong_line(m, &search.stretches[i], field, path)
+                self._take(m, &search, &search.stretches[i])
+        finally:
+            for i in range(n):
+                _drop(&search.stretches[i])
+            free(search.stretches)
         return 0
 
-    cdef uint8_t *_allocate(self, int64_t n) except NULL:
+    cdef int _take(self, _Mapping m, Search *search, Stretch *s) except -1:
+        """The documents of the next stretch, and what memory they lie in."""
         cdef uint8_t **blocks
-        cdef int64_t size
-        cdef uint8_t *p
-        if n > self.left:
-            size = n if n > ARENA_BLOCK else ARENA_BLOCK
-            blocks = <uint8_t **>realloc(self.blocks, <size_t>(self.n_blocks + 1) * sizeof(void *))
+        cdef const uint8_t *start = m.data + search.behind
+        if s.no_memory:
+            raise MemoryError("no memory for the documents")
+        if s.n:
+            if search.separator != NULL:
+                # The first document begins where the last one of the stretches before ended.
+                s.bytes += s.docs[0].data - start
+                s.docs[0].size += s.docs[0].data - start
+                s.docs[0].data = start
+                search.behind = s.behind
+            self.room(s.n)
+            memcpy(self.docs + self.n, s.docs, <size_t>s.n * sizeof(Doc))
+            self.n += s.n
+            self.bytes += s.bytes
+        if search.separator != NULL and s.end == m.size and search.behind < m.size:
+            self.add(m.data + search.behind, m.size - search.behind, DOC_RAW)
+        if s.n_blocks:
+            blocks = <uint8_t **>realloc(self.blocks, <size_t>(self.n_blocks + s.n_blocks) * sizeof(void *))
             if blocks == NULL:
                 raise MemoryError("no memory for the documents")
+            memcpy(blocks + self.n_blocks, s.blocks, <size_t>s.n_blocks * sizeof(void *))
             self.blocks = blocks
-            p = <uint8_t *>malloc(<size_t>size)
-            if p == NULL:
-                raise MemoryError("no memory for the documents")
-            blocks[self.n_blocks] = p
-            self.n_blocks += 1
-            self.room = p
-            self.left = size
-        p = self.room
-        self.room += n
-        self.left -= n
-        return p
-
-    cdef int _jsonl(self, _Mapping m, bytes field, path) except -1:
-        cdef int64_t at = 0, end, line = 0
-        cdef const uint8_t *nl
-        cdef Line l
-        cdef uint8_t *p
-        while at < m.size:
-            line += 1
-            nl = <const uint8_t *>memchr(m.data + at, 10, <size_t>(m.size - at))
-            end = m.size if nl == NULL else nl - m.data
-            l.p = m.data + at
-            l.end = m.data + end
-            _blanks(&l)
-            if l.p < l.end:
-                l.error = NULL
-                l.found = NULL
-                _parse(&l, field, len(field))
-                if l.error != NULL:
-                    raise ValueError(f"{path}, line {line}, column {l.p - (m.data + at) + 1}: {l.error.decode('ascii')}")
-                if l.found == NULL:
-                    raise ValueError(f"{path}, line {line}: the object has no string under {field.decode('utf-8')!r}")
-                if l.escaped:
-                    p = self._allocate(l.size)
-                    self.add(p, _unescape(l.found, l.size, p), DOC_RAW)
-                else:
-                    self.add(l.found, l.size, DOC_RAW)
-            at = end + 1
+            self.n_blocks += s.n_blocks
+            s.n_blocks = 0
         return 0
+
+
+cdef object _wrong_line(_Mapping m, const Stretch *s, bytes field, path):
+    cdef int64_t line = 1, at = 0
+    cdef const uint8_t *nl
+    while at < s.bad_line:
+        nl = <const uint8_t *>memchr(m.data + at, 10, <size_t>(s.bad_line - at))
+        if nl == NULL:
+            break
+        line += 1
+        at = nl - m.data + 1
+    if s.line.error != NULL:
+        return ValueError(f"{path}, line {line}, column {s.line.p - (m.data + s.bad_line) + 1}: {s.line.error.decode('ascii')}")
+    return ValueError(f"{path}, line {line}: the object has no string under {field.decode('utf-8')!r}")
+
+
+# ---------------------------------------------------------------------- one stretch
+
+cdef void _drop(Stretch *s) noexcept nogil:
+    cdef int64_t i
+    for i in range(s.n_blocks):
+        free(s.blocks[i])
+    free(s.blocks)
+    free(s.docs)
+
+
+cdef bint _add(Stretch *s, const uint8_t *data, int64_t size) noexcept nogil:
+    """One more document; False: there is no memory."""
+    cdef int64_t capacity
+    cdef Doc *docs
+    if s.n == s.capacity:
+        capacity = s.capacity * 2 if s.capacity else 64
+        docs = <Doc *>realloc(s.docs, <size_t>capacity * sizeof(Doc))
+        if docs == NULL:
+            s.no_memory = True
+            return False
+        s.docs = docs
+        s.capacity = capacity
+    s.docs[s.n].data = data
+    s.docs[s.n].size = size
+    s.docs[s.n].kind = DOC_RAW
+    s.n += 1
+    s.bytes += size
+    return True
+
+
+cdef uint8_t *_room(Stretch *s, int64_t n) noexcept nogil:
+    """Memory for n bytes, or NULL."""
+    cdef uint8_t **blocks
+    cdef int64_t size
+    cdef uint8_t *p
+    if n > s.left:
+        size = n if n > ARENA_BLOCK else ARENA_BLOCK
+        blocks = <uint8_t **>realloc(s.blocks, <size_t>(s.n_blocks + 1) * sizeof(void *))
+        if blocks != NULL:
+            s.blocks = blocks
+        p = <uint8_t *>malloc(<size_t>size)
+        if blocks == NULL or p == NULL:
+            free(p)
+            s.no_memory = True
+            return NULL
+        blocks[s.n_blocks] = p
+        s.n_blocks += 1
+        s.room = p
+        s.left = size
+    p = s.room
+    s.room += n
+    s.left -= n
+    return p
+
+
+cdef void _pieces(void *ctx, int64_t i, int thread) noexcept nogil:
+    """The documents between the separators of a stretch; the first one begins at the stretch, for now."""
+    cdef const Search *search = <const Search *>ctx
+    cdef Stretch *s = &search.stretches[i]
+    cdef int64_t at, start = s.start, end = s.end + search.n - 1
+    if end > search.size:
+        end = search.size
+    while True:
+        at = _find(search.data, start, end, search.separator, search.n, search.rarest)
+        if at < 0 or not _add(s, search.data + start, at - start):
+            return
+        start = s.behind = at + search.n
+
+
+cdef void _lines(void *ctx, int64_t i, int thread) noexcept nogil:
+    """The documents of the lines that begin in a stretch."""
+    cdef const Search *search = <const Search *>ctx
+    cdef Stretch *s = &search.stretches[i]
+    cdef const uint8_t *data = search.data
+    cdef const uint8_t *nl
+    cdef int64_t at = s.start, end
+    cdef uint8_t *p
+    cdef Line l
+    if at:
+        nl = <const uint8_t *>memchr(data + at - 1, 10, <size_t>(search.size - at + 1))
+        if nl == NULL:
+            return
+        at = nl - data + 1
+    while at < s.end:
+        nl = <const uint8_t *>memchr(data + at, 10, <size_t>(search.size - at))
+        end = search.size if nl == NULL else nl - data
+        l.p = data + at
+        l.end = data + end
+        json_blanks(&l)
+        if l.p < l.end:
+            l.error = NULL
+            l.found = NULL
+            json_line_parse(&l, search.field, search.field_size)
+            if l.error != NULL or l.found == NULL:
+                s.bad_line = at
+                s.line = l
+                return
+            if not l.escaped:
+                if not _add(s, l.found, l.size):
+                    return
+            else:
+                p = _room(s, l.size)
+                if p == NULL or not _add(s, p, json_unescape(l.found, l.size, p)):
+                    return
+        at = end + 1
 
 
 cdef extern from *:
@@ -164,6 +316,12 @@ cdef extern from *:
         if (b >= 0x80 || (b >= 'A' && b <= 'Z') || (b >= '0' && b <= '9') || b == 10) return 3;
         if (b == 34 || b == 39 || memchr(".,-()/:;_=", b, 10)) return 2;
         return b == '|' || b == '~' || b == '^' || b < 9 ? 0 : 1;
+    }
+    /* Whether an occurrence of s may begin inside another one: whether s ends as it begins. */
+    static int ht_overlaps(const uint8_t *s, int64_t n) {
+        int64_t i;
+        for (i = 1; i < n; i++) if (memcmp(s, s + i, (size_t)(n - i)) == 0) return 1;
+        return 0;
     }
     static int64_t ht_rarest(const uint8_t *s, int64_t n) {
         int64_t i, k = 0;
@@ -182,233 +340,6 @@ cdef extern from *:
         return -1;
     }
     """
+    bint _overlaps "ht_overlaps"(const uint8_t *s, int64_t n) noexcept nogil
     int64_t _rarest "ht_rarest"(const uint8_t *s, int64_t n) noexcept nogil
     int64_t _find "ht_find"(const uint8_t *t, int64_t at, int64_t size, const uint8_t *s, int64_t n, int64_t k) noexcept nogil
-
-
-# ---------------------------------------------------------------------- one line of JSON
-
-cdef inline void _blanks(Line *l) noexcept nogil:
-    while l.p < l.end and (l.p[0] == 32 or 9 <= l.p[0] <= 10 or l.p[0] == 13):
-        l.p += 1
-
-
-cdef bint _string(Line *l, const uint8_t **text, int64_t *size, bint *escaped) noexcept nogil:
-    """A string, from its opening quote on."""
-    cdef int i
-    escaped[0] = False
-    if l.p >= l.end or l.p[0] != 34:
-        l.error = "expected a string"
-        return False
-    l.p += 1
-    text[0] = l.p
-    while l.p < l.end:
-        if l.p[0] == 34:
-            size[0] = l.p - text[0]
-            l.p += 1
-            return True
-        if l.p[0] == 92:
-            escaped[0] = True
-            l.p += 1
-            if l.p >= l.end:
-                break
-            if l.p[0] == 117:
-                for i in range(1, 5):
-                    if l.p + i >= l.end or _hex(l.p[i]) < 0:
-                        l.error = "invalid \\u escape"
-                        return False
-                l.p += 5
-                continue
-            if memchr(b'"\\/bfnrt', l.p[0], 8) == NULL:
-                l.error = "invalid escape"
-                return False
-        elif l.p[0] < 32:
-            l.error = "control character in a string"
-            return False
-        l.p += 1
-    l.error = "unterminated string"
-    return False
-
-
-cdef inline int _hex(uint8_t c) noexcept nogil:
-    if 48 <= c <= 57:
-        return c - 48
-    c |= 32
-    return c - 87 if 97 <= c <= 102 else -1
-
-
-cdef bint _is_number(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """The JSON grammar of numbers."""
-    if p < end and p[0] == 45:
-        p += 1
-    if p >= end or not 48 <= p[0] <= 57:
-        return False
-    if p[0] == 48:
-        p += 1
-    else:
-        while p < end and 48 <= p[0] <= 57:
-            p += 1
-    if p < end and p[0] == 46:
-        p += 1
-        if p >= end or not 48 <= p[0] <= 57:
-            return False
-        while p < end and 48 <= p[0] <= 57:
-            p += 1
-    if p < end and (p[0] | 32) == 101:
-        p += 1
-        if p < end and (p[0] == 43 or p[0] == 45):
-            p += 1
-        if p >= end or not 48 <= p[0] <= 57:
-            return False
-        while p < end and 48 <= p[0] <= 57:
-            p += 1
-    return p == end
-
-
-cdef bint _scalar(Line *l) noexcept nogil:
-    """A number, true, false or null (NaN and Infinity too, as Python's json reads them)."""
-    cdef const uint8_t *start = l.p
-    while l.p < l.end and (48 <= l.p[0] <= 57 or 65 <= (l.p[0] & 0xDF) <= 90 or l.p[0] == 43 or l.p[0] == 45 or l.p[0] == 46):
-        l.p += 1
-    if l.p == start:
-        l.error = "expected a value"
-        return False
-    if 48 <= start[0] <= 57 or start[0] == 45:
-        if _is_number(start, l.p) or (l.p - start == 9 and memcmp(start, b"-Infinity", 9) == 0):
-            return True
-        l.p = start
-        l.error = "invalid number"
-        return False
-    if (l.p - start == 4 and (memcmp(start, b"true", 4) == 0 or memcmp(start, b"null", 4) == 0)) or (
-            l.p - start == 5 and memcmp(start, b"false", 5) == 0) or (l.p - start == 3 and memcmp(start, b"NaN", 3) == 0) or (
-            l.p - start == 8 and memcmp(start, b"Infinity", 8) == 0):
-        return True
-    l.p = start
-    l.error = "expected a value"
-    return False
-
-
-cdef void _parse(Line *l, const uint8_t *field, int64_t n) noexcept nogil:
-    """The line's object; l.found is set if it has a string under the field. On an error l.p is where."""
-    cdef uint8_t closing[MAX_DEPTH]
-    cdef int depth = 0
-    cdef const uint8_t *text
-    cdef int64_t size
-    cdef bint escaped, wanted = False, first
-    if l.p[0] != 123:
-        l.error = "the line is not a JSON object"
-        return
-    closing[0] = 125
-    depth = 1
-    l.p += 1
-    first = True
-    while depth:
-        _blanks(l)
-        if l.p >= l.end:
-            l.error = "the line ends inside the object"
-            return
-        if l.p[0] == closing[depth - 1]:
-            # An object or array ends here: straight after its opening or after a value, never after a comma.
-            l.p += 1
-            depth -= 1
-            first = False
-            if depth == 0:
-                break
-            continue
-        if not first:
-            if l.p[0] != 44:
-                l.error = "expected a comma or the end of the object or array"
-                return
-            l.p += 1
-            _blanks(l)
-            if l.p < l.end and l.p[0] == closing[depth - 1]:
-                l.error = "a comma before the end of the object or array"
-                return
-        wanted = False
-        if closing[depth - 1] == 125:
-            if not _string(l, &text, &size, &escaped):
-                return
-            if depth == 1:
-                wanted = _equal(text, size, escaped, field, n)
-            _blanks(l)
-            if l.p >= l.end or l.p[0] != 58:
-                l.error = "expected a colon"
-                return
-            l.p += 1
-            _blanks(l)
-        if l.p >= l.end:
-            l.error = "the line ends inside the object"
-            return
-        first = False
-        if wanted:
-            l.found = NULL           # of equal keys the last counts, whatever its type
-        if l.p[0] == 34:
-            if not _string(l, &text, &size, &escaped):
-                return
-            if wanted:
-                l.found = text
-                l.size = size
-                l.escaped = escaped
-        elif l.p[0] == 123 or l.p[0] == 91:
-            if depth == MAX_DEPTH:
-                l.error = "objects and arrays are nested too deeply"
-                return
-            closing[depth] = l.p[0] + 2
-            depth += 1
-            l.p += 1
-            first = True
-        elif not _scalar(l):
-            return
-    _blanks(l)
-    if l.p < l.end:
-        l.error = "text after the object"
-
-
-cdef bint _equal(const uint8_t *text, int64_t size, bint escaped, const uint8_t *field, int64_t n) noexcept nogil:
-    """Whether a key is the wanted field."""
-    cdef uint8_t *p
-    cdef bint same
-    if not escaped:
-        return size == n and memcmp(text, field, <size_t>n) == 0
-    p = <uint8_t *>malloc(<size_t>size + 4)
-    if p == NULL:
-        return False
-    same = _unescape(text, size, p) == n and memcmp(p, field, <size_t>n) == 0
-    free(p)
-    return same
-
-
-cdef inline uint32_t _u16(const uint8_t *p) noexcept nogil:
-    return <uint32_t>((_hex(p[0]) << 12) | (_hex(p[1]) << 8) | (_hex(p[2]) << 4) | _hex(p[3]))
-
-
-cdef int64_t _unescape(const uint8_t *text, int64_t size, uint8_t *out) noexcept nogil:
-    """A JSON string's text (checked by _string) without escapes; never longer. Returns its size."""
-    cdef int64_t i = 0
-    cdef uint8_t *o = out
-    cdef uint8_t c
-    cdef uint32_t cp, low
-    while i < size:
-        c = text[i]
-        i += 1
-        if c != 92:
-            o[0] = c
-            o += 1
-            continue
-        c = text[i]
-        i += 1
-        if c != 117:
-            o[0] = 8 if c == 98 else 12 if c == 102 else 10 if c == 110 else 13 if c == 114 else 9 if c == 116 else c
-            o += 1
-            continue
-        cp = _u16(text + i)
-        i += 4
-        if 0xD800 <= cp < 0xDC00 and i + 6 <= size and text[i] == 92 and text[i + 1] == 117:
-            low = _u16(text + i + 2)
-            if 0xDC00 <= low < 0xE000:
-                cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00)
-                i += 6
-        if 0xD800 <= cp < 0xE000:
-            cp = 0xFFFD
-        o += utf8_encode(cp, o)
-    return o - out

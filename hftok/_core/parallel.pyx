@@ -20,13 +20,16 @@ cdef extern from *:
     #include <omp.h>
     #define HFTOK_OPENMP 1
     static int hftok_thread(void) { return omp_get_thread_num(); }
+    static int hftok_processors(void) { return omp_get_num_procs(); }
     #else
     #define HFTOK_OPENMP 0
     static int hftok_thread(void) { return 0; }
+    static int hftok_processors(void) { return 1; }
     #endif
     """
     int HFTOK_OPENMP
     int hftok_thread() noexcept nogil
+    int hftok_processors() noexcept nogil
 
 HAVE_OPENMP = bool(HFTOK_OPENMP)
 
@@ -75,6 +78,8 @@ def cores():
             n = len(os.sched_getaffinity(0))
         except AttributeError:
             n = os.cpu_count() or 1
+        # With OMP_PROC_BIND the calling thread keeps to one core, and only the runtime knows of the others.
+        n = max(n, hftok_processors())
         _cores = max(1, min(n, _quota()))
     return _cores
 

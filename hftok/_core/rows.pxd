@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from hftok._core.documents cimport Documents, Unit
 from hftok._core.engine cimport Affix, Engine
+from hftok._core.places cimport Places
 from hftok._core.worker cimport Worker
 
 cdef Documents documents_of(object texts, str what=*)
@@ -19,6 +20,8 @@ cdef class Encoded:
     cdef int64_t *ends               # per row: global end of its tokens
     cdef int64_t last_unit
     cdef bint cut                    # huge documents may be cut into several units
+    cdef bint gathers                # threads may put their tokens into one array at once, ...
+    cdef Places places               # ... this one: if `places.ids` is not NULL
     cdef Documents documents
     cdef void release(self)
     cdef const Worker *worker(self, int thread)

@@ -16,6 +16,7 @@ from hftok._core.array_memory cimport adopt, new_array, new_int64, new_uint32
 from hftok._core.documents cimport Doc, Documents, Unit
 from hftok._core.engine cimport SHORT, Affix, Call, Engine, WorkerBox
 from hftok._core.parallel cimport parallel_for
+from hftok._core.places cimport place_unit, places_fit, places_free
 from hftok._core.row_plan cimport ITEM_SPECIAL, Item, RowPlan
 from hftok._core.truncation cimport kept_tokens, truncated_lengths
 from hftok._core.worker cimport Worker, worker_begin
@@ -57,10 +58,13 @@ cdef class Encoded:
         self.units = NULL
         self.ends = NULL
         self.cut = True
+        self.gathers = False
+        memset(&self.places, 0, sizeof(Places))
         self.n_units = self.n_rows = self.total = self.last_unit = 0
 
     def __dealloc__(self):
         self.release()
+        places_free(&self.places)
         free(self.units)
         free(self.ends)
 
@@ -90,6 +94,7 @@ cdef class Encoded:
         call.want_words = words
         call.exact = exact
         call.whole = not self.cut
+        call.places = &self.places if self.gathers else NULL
         if affix is not None:
             call.prefix = affix.data
             call.n_prefix = affix.n_prefix
@@ -103,7 +108,7 @@ cdef class Encoded:
         for i in range(self.n_units):
             shift = at - self.units[i].at
             self.units[i].row = at
-            if self.units[i].finishes:
+            if self.units[i].finishes and not self.units[i].placed:
                 for row in range(self.units[i].first, self.units[i].last):
                     self.ends[row] += shift
             at += self.units[i].n
@@ -139,10 +144,8 @@ cdef struct Copy:
 cdef void _copy_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef Copy *c = <Copy *>ctx
     cdef Unit *u = &c.units[i]
-    cdef Worker *w = c.workers[u.thread]
-    memcpy(c.ids + u.row, w.ids + u.at, <size_t>u.n * 4)
-    if c.spans != NULL:
-        memcpy(c.spans + 2 * u.row, w.spans + 2 * u.at, <size_t>u.n * 8)
+    if not u.placed:
+        place_unit(u, c.workers[u.thread], c.ids, c.spans, NULL)
 
 
 cdef int _copy_out(Encoded e, uint32_t *ids, int32_t *spans, object par) except -1:
@@ -186,6 +189,17 @@ cdef object _ragged(Encoded e, bint spans, object par):
             p = w.spans
             w.spans = NULL
             pairs = adopt(p, shape, 2, cnp.NPY_INT32)
+    elif e.places.ids != NULL:
+        if places_fit(&e.places, e.total):
+            raise MemoryError("no memory for the tokens")
+        _copy_out(e, e.places.ids, e.places.spans, par)
+        p = e.places.ids
+        e.places.ids = NULL
+        ids = adopt(p, shape, 1, cnp.NPY_UINT32)
+        if spans:
+            p = e.places.spans
+            e.places.spans = NULL
+            pairs = adopt(p, shape, 2, cnp.NPY_INT32)
     else:
         ids = new_array(1, shape, cnp.NPY_UINT32, 4)
         if spans:
@@ -215,6 +229,7 @@ cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact):
         d = Documents()
         d.add_str(text)
         e = Encoded()
+        e.gathers = True
         e.encode(engine, d, affix, 0, False, False, None, exact)
         return _ragged(e, False, None)[0]
     box = engine.checkout(1)
@@ -236,6 +251,7 @@ def encode_one(Engine engine not None, text, Affix affix, bint exact=False):
 def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, par=None, bint exact=False):
     """Ids of many texts: (ids uint32, row offsets int64, character spans int32 (n, 2) or None)."""
     cdef Encoded e = Encoded()
+    e.gathers = True
     e.encode(engine, documents_of(texts), affix, 0, spans, False, par, exact)
     return _ragged(e, spans, par)
 
@@ -243,6 +259,7 @@ def encode_batch(Engine engine not None, texts, Affix affix, bint spans=False, p
 def encode_documents(Engine engine not None, Documents documents not None, Affix affix, bint spans=False, par=None, bint exact=False):
     """As encode_batch, for documents that a source has collected."""
     cdef Encoded e = Encoded()
+    e.gathers = True
     e.encode(engine, documents, affix, 0, spans, False, par, exact)
     return _ragged(e, spans, par)
 

@@ -131,6 +131,13 @@ def test_parallelism_that_is_on(value, monkeypatch):
     assert not parallel.enabled(False)
 
 
+def test_cores_of_a_process_whose_threads_are_bound():
+    """OMP_PROC_BIND ties the calling thread to one core; the others are still there for the other threads."""
+    child = "from hftok._core import parallel; print(parallel.cores())"
+    bound = printed_by(child, 60, OMP_PROC_BIND="true", OMP_PLACES="cores")
+    assert int(bound) == parallel.cores()
+
+
 def test_number_of_threads_from_the_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
     assert parallel.max_threads() == 3
