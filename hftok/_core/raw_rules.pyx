@@ -22,9 +22,9 @@ from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.merges cimport NO_SYMBOL, fill_pair_ranks
 from hftok._core.models.safe_cuts cimport SafeCuts, may_join
 from hftok._core.seeds cimport all_proved
-from hftok._core.unicode cimport uc_stable
+from hftok._core.unicode cimport uc_ccc, uc_decompose, uc_decompose_compat, uc_second, uc_stable
 from hftok._core.worker cimport (
-    HT_FIRST, HT_SECOND, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
+    HT_FIRST, HT_SECOND, KIND_CHANGES, KIND_JOINS, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
 )
 
 from hftok._core.char_tables import flatten
@@ -86,20 +86,56 @@ def _plan_unsplit(stages, splits):
     return None
 
 
-cdef uint32_t[4][2048] _stable
+cdef uint32_t[4][2064] _stable
 
 
 cdef const uint32_t *stable_bits(int bit):
-    """A bit for each code point below U+10000: uc_stable has `bit`. Made once a process."""
+    """A bit for each code point below U+10000: uc_stable has `bit`; and for each first byte of UTF-8 whether all characters have it
+    that begin so (simd/stable.h). Made once a process."""
     cdef int which = 0, cp
+    cdef uint8_t *whole
     while bit >> which != 1:
         which += 1
     if not _stable[which][0]:        # U+0000 is stable
+        whole = <uint8_t *>&_stable[which][2048]
+        memset(whole, 1, 64)
         for cp in range(1, 0x10000):
             if uc_stable(cp) & bit:
                 _stable[which][cp >> 5] |= <uint32_t>1 << (cp & 31)
+            elif cp >= 0x80 and not 0xD800 <= cp < 0xE000:
+                whole[(0xC0 | cp >> 6 if cp < 0x800 else 0xE0 | cp >> 12) & 63] = 0
         _stable[which][0] |= 1
     return _stable[which]
+
+
+cdef uint8_t[4][65536] _kinds
+cdef bint[4] _has_kinds
+
+
+cdef const uint8_t *mark_kinds(int bit):
+    """What the code points below U+10000 are to a normal form: RawRules.kinds. Made once a process."""
+    cdef int which = 0, cp, ccc
+    cdef bint compat, composes
+    cdef uint32_t parts[18]
+    cdef const uint32_t *stable = stable_bits(bit)
+    while bit >> which != 1:
+        which += 1
+    if _has_kinds[which]:
+        return _kinds[which]
+    compat = which & 1
+    composes = which >= 2
+    for cp in range(128, 0x10000):
+        if stable[cp >> 5] >> (cp & 31) & 1:
+            continue
+        ccc = uc_ccc(cp)
+        if (uc_decompose_compat(cp, parts) if compat else uc_decompose(cp, parts)) != 1 or parts[0] != <uint32_t>cp:
+            _kinds[which][cp] = KIND_CHANGES
+        elif composes and (uc_second(cp) or 0x1161 <= cp < 0x1176 or 0x11A8 <= cp < 0x11C3):
+            _kinds[which][cp] = KIND_JOINS
+        else:
+            _kinds[which][cp] = <uint8_t>ccc if ccc else KIND_CHANGES
+    _has_kinds[which] = True
+    return _kinds[which]
 
 
 cdef class RawScanner:
@@ -130,6 +166,7 @@ cdef class RawScanner:
         self.rules.boundaries = <boundaries_fn>boundaries
         if self.rules.stable:
             self.rules.stable_bits = stable_bits(self.rules.stable)
+            self.rules.kinds = mark_kinds(self.rules.stable)
         if kind == "unsplit":
             self.set_up_spaces()
             if normalized.size:

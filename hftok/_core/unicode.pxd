@@ -56,6 +56,7 @@ cdef extern from "unicode_tables.h" nogil:
     int uc_decompose_compat(uint32_t cp, uint32_t *out)   # full compatibility decomposition
     int uc_ccc(uint32_t cp)     # canonical combining class (what decomposes: that of the first of its parts)
     uint32_t uc_compose(uint32_t a, uint32_t b)           # primary composite of a b, Hangul included; 0 if none
+    uint8_t uc_second "hftok_uc_second"(uint32_t cp)      # not 0: cp is the second part of a primary composite, Hangul not included
     # Bit 0: NFD leaves it alone, 1: NFKD, 2: NFC quick check yes, 3: NFKC quick check yes. Bits 0 and 1: copied
     # whatever stands around it. Bits 2 and 3: a text may be cut right before such a character and the pieces normalized
     # apart; a run of them is its own normal form, but for the last one if one without the bit follows (it may compose

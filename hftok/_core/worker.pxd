@@ -122,6 +122,10 @@ cdef struct Finder:
     int32_t n_high           # -1: they are many
     const void *matcher
 
+cdef enum:
+    KIND_JOINS = 254         # may be joined to the character before it
+    KIND_CHANGES = 255       # any other character that a normal form may change
+
 cdef struct RawRules:
     # Scanners whose chunks are pieces of the raw text (scanners/raw_body.pxi).
     Finder outer             # the tokens that cut the text first, where there are two kinds
@@ -132,7 +136,8 @@ cdef struct RawRules:
     int32_t marks            # a space stands for U+2581
     int32_t prefix
     int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
-    const uint32_t *stable_bits      # then by code point below U+10000, a bit each
+    const uint32_t *stable_bits      # then by code point below U+10000, a bit each, ...
+    const uint8_t *kinds             # ... and what those without it are: KIND_*, or the combining class of a mark that joins nothing
     uint8_t cut_after[256]   # before a space behind this byte, with a letter behind it, a chunk begins in every text
     uint32_t ascii_joins[512]        # marks: bit (left << 7 | right), some merge joins the two, a space being a mark
     uint8_t joins_mark[128]  # marks: some merge joins this character and a mark behind it

@@ -15,9 +15,9 @@ from libc.string cimport memcpy, memset
 from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join
 from hftok._core.scanners.cuts cimport is_han_start, is_stop_mark
 from hftok._core.text cimport utf8_decode, utf8_prev
-from hftok._core.unicode cimport uc_stable
+from hftok._core.unicode cimport uc_ccc, uc_compose, uc_decompose, uc_stable
 from hftok._core.worker cimport (
-    MATCH_NONE, MATCH_TOKEN, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, SCAN_FULL, SCAN_OK, Finder, Hit, RawRules, Worker,
+    KIND_CHANGES, KIND_JOINS, MATCH_NONE, MATCH_TOKEN, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, SCAN_FULL, SCAN_OK, Finder, Hit, RawRules, Worker,
     worker_direct, worker_join_room, worker_room,
 )
 
@@ -37,6 +37,9 @@ cdef extern from "cuts.h" nogil:
     int ht_ascii_run(const uint8_t *p, int64_t n)
     int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out)
     int ht_wide_run(const uint8_t *p, int64_t n)
+    bint HT_CUTS_MIXED
+    int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate, const uint64_t *bits,
+                     uint32_t mask, uint32_t base, uint32_t *out, int *size)
     int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
                     uint32_t base, uint32_t *out)
 
@@ -55,20 +58,27 @@ cdef enum:
 cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int64_t begin, int64_t end) noexcept nogil:
     """A place in [begin, end) at which a chunk begins, whatever comes before and behind, or -1: a space between a letter or
     digit and a letter; or one of the commonest marks of Chinese text behind an ideograph. Every regular expression of the
-    families ends a chunk there; in text that nothing splits, the model's table of joins must agree. begin >= 3."""
+    families ends a chunk there; in text that nothing splits, the model's table of joins must agree. begin >= 3, and at most 64
+    places are looked at."""
     cdef int64_t i
+    cdef uint64_t places
     cdef uint8_t b
     cdef bint split = r.boundaries != NULL
     cdef const Finder *f = &r.inner
     if end > size - 3:
         end = size - 3
-    for i in range(begin, end):
+    if end <= begin:
+        return -1
+    places = ht_equal(text + begin, <int>(end - begin), c' ') | ht_equal(text + begin, <int>(end - begin), 0xE3) | ht_equal(text + begin, <int>(end - begin), 0xEF)
+    while places:
+        i = begin + ht_ctz64(places)
+        places &= places - 1
         b = text[i]
         if b == c' ':
             if r.cut_after[text[i - 1]] and 97 <= (text[i + 1] | 32) <= 122 and not f.first[text[i + 1]] and not (
                     f.first[c' '] and f.second[text[i + 1]]):
                 return i
-        elif b >= 0xE3 and is_stop_mark(text + i) and is_han_start(text + i - 3) and not f.first[b]:
+        elif is_stop_mark(text + i) and is_han_start(text + i - 3) and not f.first[b]:
             if split or (r.cuts != NULL and not may_join(<const CutTable *>r.cuts, <uint32_t>(text[i - 3] & 15) << 12 | <uint32_t>(text[i - 2] & 63) << 6 | (text[i - 1] & 63), text[i - 1],
                                     0x3000 | <uint32_t>(text[i + 2] & 63) if b == 0xE3 else 0xFF0C, b)):
                 return i
@@ -147,6 +157,15 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
                 left = utf8_decode(text + at - 3, &length)
                 last = text[at - 1]
                 continue
+        if HT_CUTS_MIXED and not r.marks and end - at > 6:
+            run = 0
+            k += ht_cut_mixed(text + at, end - at, left, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k, &run)
+            if run:
+                at += run
+                left = utf8_decode(utf8_prev(text + at), &length)
+                last = text[at - 1]
+                continue
+        if first >> 4 == 14:
             right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
             pair = <uint32_t>last << 8 | first
             h = cut_hash(left, right) & t.mask
@@ -235,26 +254,71 @@ cdef inline bint char_stable(const RawRules *r, const uint8_t *text, int *length
     return uc_stable(cp) & r.stable != 0
 
 
+cdef inline int kind_of(const RawRules *r, uint32_t cp) noexcept nogil:
+    if cp < 0x10000:
+        return r.kinds[cp]
+    return 0 if uc_stable(cp) & r.stable else KIND_CHANGES
+
+
+cdef int64_t quiet_until(const RawRules *r, const uint8_t *text, int64_t i, int64_t size) noexcept nogil:
+    """Behind the characters from i on that are not stable, if the normal form leaves them and the one before them as they
+    are; else -1. What normal_forms' windows do, looked at without doing it: no character has a decomposition, marks stand in
+    canonical order, and nothing joins the last starter (decompose_window, compose_window)."""
+    cdef uint32_t parts[18]
+    cdef uint32_t cp, starter = 0
+    cdef int length, kind, cls, last = -1
+    cdef bint started = False
+    if i:
+        starter = utf8_decode(utf8_prev(text + i), &length)
+        started = True
+        # The parts of a composed character may change places with marks behind it.
+        if starter >= 128 and (uc_decompose(starter, parts) != 1 or parts[0] != starter):
+            return -1
+    while i < size and text[i] >= 128:
+        cp = utf8_decode(text + i, &length)
+        kind = kind_of(r, cp)
+        if kind == 0:
+            return i
+        if kind == KIND_CHANGES:
+            return -1
+        cls = kind
+        if kind == KIND_JOINS:
+            cls = uc_ccc(cp)
+            if started and last < cls and uc_compose(starter, cp):
+                return -1
+        if cls == 0:
+            starter = cp
+            started = True
+            last = -1
+        elif cls < last:
+            return -1
+        else:
+            last = cls
+        i += length
+    return i
+
+
 cdef inline int64_t stable_until(const RawRules *r, const uint8_t *text, int64_t i, int64_t size) noexcept nogil:
     """The first place from i on with a character that the normal form may change, or that may take part in a change; or size."""
     cdef int length, m
-    cdef uint64_t eight
+    cdef int64_t stop, quiet
     while i < size:
         m = ht_stable_block(text + i, 64, r.stable_bits) if size - i >= 66 else 0
         if m > 0:
             i += m
             continue
-        if m == 0 and i + 8 <= size:
-            memcpy(&eight, text + i, 8)
-            if not eight & <uint64_t>0x8080808080808080:
-                i += 8
+        stop = i + 64 if size - i > 64 else size
+        while i < stop:
+            if text[i] < 128:
+                i += 1
                 continue
-        if text[i] < 128:
-            i += 1
-            continue
-        if not char_stable(r, text + i, &length):
-            return i
-        i += length
+            if kind_of(r, utf8_decode(text + i, &length)) == 0:
+                i += length
+                continue
+            quiet = quiet_until(r, text, i, size)
+            if quiet < 0:
+                return i
+            i = quiet
     return size
 
 

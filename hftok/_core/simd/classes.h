@@ -154,10 +154,23 @@ HT_NOINLINE void ht_high_flags(const ht_alphabet *a, const uint8_t *p, uint64_t 
                 | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xED)) & _mm512_cmplt_epu8_mask(second, _mm512_set1_epi8((char)0x9E))));
             c = _mm512_mask_set1_epi8(c, hangul, (char)a->leaf[a->page[0xB000 >> 6] * 64]);
             rest &= ~hangul;
+            /* The other scripts: what shares its upper bits with the first one that is left, four leaves of 64 code points. */
             while (rest) {
                 const int i = ht_ctz64(rest);
-                c = _mm512_mask_set1_epi8(c, rest & (0 - rest), (char)ht_flag_byte(a, p + i));
-                rest &= rest - 1;
+                const uint8_t b = p[i];
+                uint64_t at;
+                if (b < 0xE0) {
+                    at = rest & _mm512_cmpeq_epi8_mask(_mm512_and_si512(v, _mm512_set1_epi8((char)0xFC)), _mm512_set1_epi8((char)(b & 0xFC)));
+                    c = _mm512_or_si512(c, ht_four_leaves(a, (uint32_t)(b & 0x1C) << 6, at, v, second));
+                } else if (b < 0xF0) {
+                    at = rest & _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)b))
+                         & _mm512_cmpeq_epi8_mask(_mm512_and_si512(second, _mm512_set1_epi8((char)0xFC)), _mm512_set1_epi8((char)(p[i + 1] & 0xFC)));
+                    c = _mm512_or_si512(c, ht_four_leaves(a, (uint32_t)(b & 15) << 12 | (uint32_t)(p[i + 1] & 0x3C) << 6, at, second, third));
+                } else {
+                    at = rest & (0 - rest);
+                    c = _mm512_mask_set1_epi8(c, at, (char)ht_flag_byte(a, p + i));
+                }
+                rest &= ~at;
             }
         }
     }

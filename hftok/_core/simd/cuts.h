@@ -45,6 +45,61 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
     return ht_popcount64(cut);
 }
 
+#define HT_CUTS_MIXED 1
+/* The first characters, 16 at most, of p[0:n], whatever their scripts, up to one of four bytes, behind the character `left` with the
+ * key `key` and the last byte `last`. Writes base + i for each that begins at i, unless a merge joins it to the one before it or
+ * both are ASCII, and returns their number; room for 16. *size becomes the bytes of the characters. 66 bytes are readable. */
+HT_INLINE int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate,
+                           const uint64_t *bits, uint32_t mask, uint32_t base, uint32_t *out, int *size) {
+    const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41,
+                                         40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18,
+                                         17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i v = _mm512_loadu_si512((const void *)p), low = _mm512_set1_epi32(0x3F);
+    uint64_t leads = ~_mm512_cmplt_epi8_mask(v, _mm512_set1_epi8((char)0xC0));
+    const uint64_t four = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xF0));
+    int c, at;
+    if (n < 64) leads &= ht_low_bits((int)n);
+    leads &= four ? ht_low_bits(ht_ctz64(four)) : ~(uint64_t)0;
+    c = ht_popcount64(leads);
+    if (c == 0) return 0;
+    if (c > 16) c = 16;
+    {
+        const __m128i places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(leads, iota));
+        const __m512i x0 = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(_mm512_maskz_compress_epi8(leads, v)));
+        const __m512i x1 = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(
+            _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 1)))));
+        const __m512i x2 = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(
+            _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 2)))));
+        const __mmask16 two = _mm512_cmpge_epu32_mask(x0, _mm512_set1_epi32(0x80)), three = _mm512_cmpge_epu32_mask(x0, _mm512_set1_epi32(0xE0));
+        const __m512i m = _mm512_and_si512(x1, low);
+        const __m512i cp2 = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x0, _mm512_set1_epi32(0x1F)), 6), m);
+        const __m512i cp3 = _mm512_or_si512(_mm512_slli_epi32(_mm512_or_si512(_mm512_slli_epi32(
+            _mm512_and_si512(x0, _mm512_set1_epi32(0xF)), 6), m), 6), _mm512_and_si512(x2, low));
+        const __m512i right = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(x0, two, cp2), three, cp3);
+        const __m512i ends = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(x0, two, x1), three, x2);
+        const __m512i before = _mm512_alignr_epi32(right, _mm512_set1_epi32((int)left), 15);
+        const __m512i keys = _mm512_alignr_epi32(_mm512_slli_epi32(right, 16), _mm512_set1_epi32((int)key), 15);
+        const __m512i lasts = _mm512_alignr_epi32(ends, _mm512_set1_epi32((int)last), 15);
+        const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(lasts, 8), x0);
+        const __mmask16 beyond = _mm512_cmpge_epu32_mask(_mm512_or_si512(before, right), _mm512_set1_epi32(0x80)) & (__mmask16)((1u << c) - 1);
+        __m512i h = _mm512_mullo_epi32(_mm512_xor_si512(keys, right), _mm512_set1_epi32((int)0x9E3779B1u));
+        __m512i joined, gated;
+        __mmask16 cut;
+        at = _mm_extract_epi8(_mm_shuffle_epi8(places, _mm_set1_epi8((char)(c - 1))), 0);
+        *size = at + (p[at] < 0x80 ? 1 : p[at] < 0xE0 ? 2 : 3);
+        if (!beyond) return 0;
+        h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
+        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), beyond, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+        gated = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), beyond, _mm512_srli_epi32(pair, 5), (const void *)gate, 4);
+        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+        gated = _mm512_srlv_epi32(gated, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
+        cut = _mm512_mask_testn_epi32_mask(beyond, _mm512_or_si512(joined, gated), _mm512_set1_epi32(1));
+        _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
+            _mm512_set1_epi32((int)base), _mm512_cvtepu8_epi32(places))));
+        return ht_popcount64(cut);
+    }
+}
+
 /* How many characters of p[0:n] are ASCII, one after the other; 16 at most. 16 bytes are readable. */
 HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) {
     const int run = ht_ctz64((uint64_t)(uint32_t)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)p)) | (uint64_t)1 << 16);
@@ -67,6 +122,12 @@ HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint3
     return ht_popcount64(cut);
 }
 #else
+#define HT_CUTS_MIXED 0
+HT_INLINE int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate,
+                           const uint64_t *bits, uint32_t mask, uint32_t base, uint32_t *out, int *size) {
+    (void)p; (void)n; (void)left; (void)key; (void)last; (void)gate; (void)bits; (void)mask; (void)base; (void)out; (void)size;
+    return 0;
+}
 HT_INLINE int ht_ascii_run(const uint8_t *p, int64_t n) { (void)p; (void)n; return 0; }
 HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out) {
     (void)p; (void)c; (void)joins; (void)base; (void)out;

@@ -123,11 +123,15 @@ HT_INLINE uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte) {
 /* Whether a byte of 8, of 64, begins a character of three or four bytes: its three upper bits are set. */
 HT_INLINE uint64_t ht_wide8(uint64_t v) { return v & (v << 1) & (v << 2) & 0x8080808080808080ull; }
 HT_INLINE int ht_any_wide(const uint8_t *p) {
+#if defined(HT_AVX512)
+    return _mm512_cmpge_epu8_mask(_mm512_loadu_si512((const void *)p), _mm512_set1_epi8((char)0xE0)) != 0;
+#else
     uint64_t v[8], found = 0;
     int i;
     memcpy(v, p, 64);
     for (i = 0; i < 8; i++) found |= ht_wide8(v[i]);
     return found != 0;
+#endif
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Whether text is left as it is by a normal form: a bit for each code point below U+10000, asked for 16 characters at once. */
+/* Whether text is left as it is by a normal form: a bit for each code point below U+10000, asked for 16 characters at once.
+ * Behind these bits (2048 words) follow 64 bytes: 1 at [b & 63] if all characters whose first byte is b have the bit. */
 #ifndef HFTOK_STABLE_H
 #define HFTOK_STABLE_H
 #include "block.h"
@@ -24,17 +25,19 @@ HT_INLINE int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
     const __m512i v = _mm512_loadu_si512((const void *)p);
     const int size = n < 64 ? (int)n : 64;
     const uint64_t high = _mm512_movepi8_mask(v) & ht_low_bits(size);
-    uint64_t leads, wide;
+    uint64_t leads, wide, asked;
     int ends = size;
     if (!high) return size;
     leads = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xC0)) & high;
     if (_mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xF0)) & high) return 0;
     wide = _mm512_cmpge_epu8_mask(v, _mm512_set1_epi8((char)0xE0)) & leads;
-    {
-        const __m512i a = _mm512_maskz_compress_epi8(leads, v);
-        const __m512i b = _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 1)));
-        const __m512i c = _mm512_maskz_compress_epi8(leads, _mm512_loadu_si512((const void *)(p + 2)));
-        const uint64_t live = ht_low_bits(ht_popcount64(leads));
+    asked = leads & ~_mm512_test_epi8_mask(_mm512_permutexvar_epi8(v, _mm512_loadu_si512((const void *)(bits + 2048))),
+                                             _mm512_set1_epi8(1));
+    if (asked) {
+        const __m512i a = _mm512_maskz_compress_epi8(asked, v);
+        const __m512i b = _mm512_maskz_compress_epi8(asked, _mm512_loadu_si512((const void *)(p + 1)));
+        const __m512i c = _mm512_maskz_compress_epi8(asked, _mm512_loadu_si512((const void *)(p + 2)));
+        const uint64_t live = ht_low_bits(ht_popcount64(asked));
         if (!ht_stable_16(_mm512_castsi512_si128(a), _mm512_castsi512_si128(b), _mm512_castsi512_si128(c), (uint32_t)live & 0xFFFF, bits))
             return -1;
         if (live >> 16 && !ht_stable_16(_mm512_extracti32x4_epi32(a, 1), _mm512_extracti32x4_epi32(b, 1),
