@@ -34,6 +34,7 @@ cdef struct ChunkCache:
     int64_t count
     uint8_t *long_table      # lines of 64 bytes: a key of 48, a value
     uint32_t long_mask
+    int64_t long_reserved    # as `reserved`
     int64_t long_count
     uint32_t *arena          # spilled answers: n ids, then n pairs of uint16 (first byte, last byte)
     int64_t arena_used

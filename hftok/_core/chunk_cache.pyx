@@ -68,7 +68,7 @@ cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_lo
 
 cdef void cache_free(ChunkCache *c) noexcept nogil:
     _drop_table(c)
-    ht_aligned_free(c.long_table)
+    _drop_long_table(c)
     free(c.arena)
     free(c.door)
     memset(c, 0, sizeof(ChunkCache))
@@ -377,27 +377,48 @@ cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48
 
 
 cdef bint _grow_long(ChunkCache *c) noexcept nogil:
-    cdef int64_t old = <int64_t>c.long_mask + 1
+    """Twice the lines. A key's lines are LONG_TRIES neighbours, the end of its hash says which; so the keys of one such group stay
+    in it or go to the one as far behind as the table was long, which is empty."""
+    cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, i, k, most
     cdef uint8_t *table
     cdef uint8_t *line
-    cdef int64_t i, count = 0
-    if old * 128 > c.budget // 4 or cache_bytes(c) + old * 64 > c.budget or old >= <int64_t>1 << 30:
+    cdef uint8_t group[LONG_TRIES * 64]
+    if old * 128 > c.budget // 4 or cache_bytes(c) + size > c.budget or old >= <int64_t>1 << 30:
         return False
-    table = _table(old * 2)
-    if table == NULL:
-        return False
-    for i in range(old):
-        line = c.long_table + i * 64
-        if not _empty(line):
-            if _place_long(table, <uint32_t>(old * 2 - 1), line, c.hash_long(line), <Value *>(line + LONG_KEY)):
-                count += 1
-            else:
-                _release(c, <Value *>(line + LONG_KEY))
-    ht_aligned_free(c.long_table)
-    c.long_table = table
+    if 2 * size > c.long_reserved:
+        table = NULL
+        most = 0
+        if 2 * size >= RESERVE_FROM:
+            most = 2 * size
+            while most * 2 <= c.budget // 4:
+                most *= 2
+            table = <uint8_t *>ht_reserve(<size_t>most)
+        if table == NULL:
+            most = 0
+            table = _table(old * 2)
+            if table == NULL:
+                return False
+        memcpy(table, c.long_table, <size_t>size)
+        _drop_long_table(c)
+        c.long_table = table
+        c.long_reserved = most
     c.long_mask = <uint32_t>(old * 2 - 1)
-    c.long_count = count
+    for i in range(0, old, LONG_TRIES):
+        memcpy(group, c.long_table + i * 64, LONG_TRIES * 64)
+        memset(c.long_table + i * 64, 0, LONG_TRIES * 64)
+        for k in range(LONG_TRIES):
+            line = group + k * 64
+            if not _empty(line):
+                _place_long(c.long_table, c.long_mask, line, c.hash_long(line), <Value *>(line + LONG_KEY))
     return True
+
+
+cdef void _drop_long_table(ChunkCache *c) noexcept nogil:
+    if c.long_reserved:
+        ht_unreserve(c.long_table, <size_t>c.long_reserved)
+    else:
+        ht_aligned_free(c.long_table)
+    c.long_reserved = 0
 
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
