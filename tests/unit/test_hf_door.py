@@ -288,6 +288,32 @@ def test_patching(folder: pathlib.Path) -> None:
     assert type(AutoTokenizer.from_pretrained(folder)) is BertTokenizerFast
 
 
+def test_streams_of_the_reference_step_on_accelerated_tokenizers(folder: pathlib.Path) -> None:
+    theirs = tokenizers.decoders.DecodeStream
+    plain = transformers.AutoTokenizer.from_pretrained(folder)
+    with hftok.hf.patched():
+        from tokenizers.decoders import DecodeStream
+
+        accelerated = transformers.AutoTokenizer.from_pretrained(folder)
+        assert accelerated.is_accelerated
+        for tokenizer in plain, accelerated:
+            stream = DecodeStream(skip_special_tokens=True)
+            assert [stream.step(tokenizer._tokenizer, id_) for id_ in (2, 5, 6, 7, 3)] == [
+                None,
+                "hello",
+                " world",
+                "s",
+                None,
+            ]
+    assert tokenizers.decoders.DecodeStream is theirs
+    hftok.hf.patch()
+    with hftok.hf.patched():
+        pass
+    assert tokenizers.decoders.DecodeStream is hftok.decoders.DecodeStream
+    hftok.hf.unpatch()
+    assert tokenizers.decoders.DecodeStream is theirs
+
+
 def test_loading_does_not_accelerate_what_other_threads_load(folder: pathlib.Path) -> None:
     from hftok.hf.patching import accelerating
 
