@@ -496,6 +496,24 @@ def test_pickles_do_not_change_with_use(tokenizer: Any) -> None:
     assert dict(again("hello")) == dict(tokenizer("hello"))
 
 
+def test_copies_have_the_settings_of_the_last_call(folder: pathlib.Path) -> None:
+    def shown(tokenizer: Any) -> list[Any]:
+        seen = []
+        tokenizer.backend_tokenizer.enable_truncation(12)
+        for kwargs in {}, {"truncation": True, "max_length": 7}, {"padding": "max_length", "max_length": 5}, {}:
+            tokenizer("hello", **kwargs)
+            for copied in copy.deepcopy(tokenizer), copy.copy(tokenizer):
+                backend = copied.backend_tokenizer
+                seen += [backend.truncation, backend.padding, backend.encode("hello world a").ids]
+            seen += [copy.copy(tokenizer._tokenizer).truncation, copy.deepcopy(tokenizer._tokenizer).padding]
+        return seen
+
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = hftok.hf.AutoTokenizer.from_pretrained(folder)
+    assert shown(ours) == shown(theirs)
+    assert pickle.dumps(copy.deepcopy(ours)) == pickle.dumps(ours)
+
+
 def test_copies_are_independent(tokenizer: Any) -> None:
     tokenizer("hello", padding="max_length", max_length=5)
     shallow, deep = copy.copy(tokenizer), copy.deepcopy(tokenizer)
