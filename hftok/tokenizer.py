@@ -461,6 +461,17 @@ class Tokenizer(ShortCalls):
     def __getnewargs__(self) -> tuple[Model]:
         return (BPE(),)
 
+    def __copy__(self) -> Self:
+        # As the reference's, a copy shares nothing. Unlike a pickle, it has the settings of the last call if they show.
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
+        if self._unpublished is not None:
+            copied._publish(None, self._truncation, self._padding, False, copied._full_overflow)
+        return copied
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.__copy__()
+
     def __repr__(self) -> str:
         return describe_parts(self._parts(), full=True)
 

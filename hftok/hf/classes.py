@@ -72,7 +72,8 @@ def accelerated_class(base: Any) -> Any:
 
 def _namespace(base: Any) -> dict[str, Any]:
     namespace: dict[str, Any] = {
-        "__module__": "hftok.hf",
+        # Where a class of somebody else's is written, transformers looks for the code that it saves with a tokenizer.
+        "__module__": "hftok.hf" if base.__module__.startswith("transformers.") else base.__module__,
         "__qualname__": base.__qualname__,
         "__doc__": base.__doc__,
         "_accelerates": base,

@@ -25,6 +25,7 @@ __all__ = [
     "TokenizersBackend",
     "TruncationStrategy",
     "auto",
+    "backend_decoders",
     "transformers",
 ]
 
@@ -60,6 +61,7 @@ _backend: Any = _import(
 )
 TokenizersBackend: Any = _backend.TokenizersBackend if _IS_5 else _backend.PreTrainedTokenizerFast
 BackendTokenizer: Any = _backend.TokenizerFast
+backend_decoders: Any = _import("tokenizers.decoders")
 
 # The methods that a call runs through, besides `__call__` and `encode`: those that set up and use the backend, then
 # those around them. 4.57 has a method for one text and one for a batch.

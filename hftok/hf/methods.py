@@ -20,8 +20,18 @@ from hftok.tokenizer import Tokenizer
 __all__ = ["REPLACED", "replaced_methods"]
 
 
+def _stands_in(self: Any, name: str) -> bool:
+    """Whether what a method of ours stands for is as transformers has it; a subclass may have changed it."""
+    cls, own = type(self), self.__dict__
+    for other, theirs, ours in _STANDS_FOR[name]:
+        found = getattr(cls, other)
+        if (found is not theirs and found is not ours) or other in own:
+            return False
+    return True
+
+
 def decode(self: Any, token_ids: Any, skip_special_tokens: Any = False, **kwargs: Any) -> Any:
-    if type(token_ids) is list and token_ids and _leaves_text_alone(self, kwargs):
+    if type(token_ids) is list and token_ids and _leaves_text_alone(self, kwargs) and _stands_in(self, "decode"):
         kind = type(token_ids[0])
         if kind is int:
             return self._tokenizer.decode(token_ids, skip_special_tokens=skip_special_tokens)
@@ -43,7 +53,7 @@ def _leaves_text_alone(self: Any, kwargs: dict[str, Any]) -> bool:
             return False
         given = kwargs["clean_up_tokenization_spaces"]
         clean = clean if given is None else given
-    return not clean and "_decode" not in self.__dict__
+    return not clean
 
 
 def convert_ids_to_tokens(self: Any, ids: Any, skip_special_tokens: bool = False) -> Any:
@@ -62,7 +72,8 @@ def convert_ids_to_tokens(self: Any, ids: Any, skip_special_tokens: bool = False
 
 def convert_tokens_to_ids(self: Any, tokens: Any) -> Any:
     backend = self._tokenizer
-    if isinstance(backend, Tokenizer) and type(tokens) is list and set(map(type, tokens)) == {str}:
+    simple = isinstance(backend, Tokenizer) and type(tokens) is list and set(map(type, tokens)) == {str}
+    if simple and _stands_in(self, "convert_tokens_to_ids"):
         added, ids = backend._added.ids, backend._model._vocab()
         found = [added[token] if token in added else ids.get(token) for token in tokens]
         if None not in found:
@@ -85,7 +96,8 @@ def pad(
     warned = (verbose and padding is True and max_length is not None) or (
         PAD_ADVICE is not None and not self.deprecation_warnings.get(PAD_ADVICE)
     )
-    if return_tensors in ("pt", "np") and padding_side in (None, "right", "left") and not warned:
+    simple = return_tensors in ("pt", "np") and padding_side in (None, "right", "left") and not warned
+    if simple and _stands_in(self, "pad"):
         done = _padded(
             self,
             encoded_inputs,
@@ -187,7 +199,8 @@ def _reference_tokens_by_id(self: Any) -> dict[int, Any]:
 
 def _reference_ids_by_content(self: Any) -> dict[str, int]:
     backend = self._tokenizer
-    if not isinstance(backend, Tokenizer):  # while a class constructs its backend
+    if not isinstance(backend, Tokenizer) or not _stands_in(self, "get_added_vocab"):
+        # The first while a class constructs its backend.
         found: dict[str, int] = ORIGINALS["get_added_vocab"](self)
         return found
     return {token.content: id_ for id_, token in sorted(backend._added.tokens.items())}
@@ -215,6 +228,11 @@ REPLACED: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 ORIGINALS: dict[str, Any] = {
     name: getattr(TokenizersBackend, name) for name in REPLACED if hasattr(TokenizersBackend, name)
+}
+# name -> (attribute that ours stands for, transformers' own, ours if there is one)
+_STANDS_FOR: dict[str, list[tuple[str, Any, Any]]] = {
+    name: [(other, getattr(TokenizersBackend, other), REPLACED.get(other, (None,))[0]) for other in REPLACED[name][1]]
+    for name in ORIGINALS
 }
 for _name, _original in ORIGINALS.items():
     if not isinstance(_original, property):

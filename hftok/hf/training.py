@@ -20,7 +20,9 @@ __all__ = ["on_our_trainers"]
 
 def _trainer(kind: Callable[..., Any]) -> Callable[..., Any]:
     def make(*, special_tokens: list[Any], **kwargs: Any) -> Any:
-        own = [token if isinstance(token, str) else added_token(token) or token for token in special_tokens]
+        own = [
+            token if isinstance(token, str) else added_token(token, special=True) or token for token in special_tokens
+        ]
         return kind(special_tokens=own, **kwargs)
 
     return make

@@ -493,7 +493,12 @@ def test_batch_encoding_methods() -> None:
     def missing(tokenizer: Any) -> Any:
         return tokenizer("hello").no_such_key
 
-    check(*make(), [ask, ask, moved, moved, converted, converted, missing, missing])
+    def of_one(tokenizer: Any) -> Any:
+        batch = tokenizer("hello worlds")
+        made = transformers.BatchEncoding(batch.data, batch[0], tensor_type="np", prepend_batch_axis=True)
+        return made, made.tokens(), made.n_sequences, made.word_ids(0)
+
+    check(*make(), [ask, ask, moved, moved, converted, converted, missing, missing, of_one])
 
 
 def test_batch_encodings_of_transformers_are_as_before() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -71,11 +71,12 @@ def form(tokenizer: Any) -> Any:
     return json.loads(tokenizer.backend_tokenizer.to_str())
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "new tokens": {"new_special_tokens": ["<new>", tokenizers.AddedToken("<other>", rstrip=True)]},
-    "renamed": {"special_tokens_map": {"[UNK]": "<unknown>", "[CLS]": "<first>"}},
-    "for the trainer": {"min_frequency": 3},
+# Made anew for each training: trainers make the tokens that they are given special.
+OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "plain": dict,
+    "new tokens": lambda: {"new_special_tokens": ["<new>", tokenizers.AddedToken("<other>", rstrip=True)]},
+    "renamed": lambda: {"special_tokens_map": {"[UNK]": "<unknown>", "[CLS]": "<first>"}},
+    "for the trainer": lambda: {"min_frequency": 3},
 }
 
 
@@ -97,12 +98,13 @@ def no_reference(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("kind", ["wordlevel", "bpe", "bpe after digits"])
 def test_where_the_reference_is_deterministic(kind: str, options: str, no_reference: Any) -> None:
     theirs, ours = both(kind)
-    arguments = OPTIONS[options]
+    arguments, own_arguments = OPTIONS[options](), OPTIONS[options]()
     expected = theirs.train_new_from_iterator(batches(), 320, length=8, **arguments)
     texts = ["the newest [SEP] low <e>", "Größe 12 <new> ?", ""]
     answers = [dict(expected(texts)), expected.special_tokens_map, len(expected), form(expected)]
     no_reference()
-    trained = ours.train_new_from_iterator(batches(), 320, length=8, **arguments)
+    trained = ours.train_new_from_iterator(batches(), 320, length=8, **own_arguments)
+    assert repr(own_arguments) == repr(arguments)
     assert type(trained) is type(ours)
     assert trained.is_accelerated
     assert [dict(trained(texts)), trained.special_tokens_map, len(trained), form(trained)] == answers
@@ -113,10 +115,10 @@ def test_where_the_reference_is_deterministic(kind: str, options: str, no_refere
 def test_where_it_is_not(kind: str, options: str, no_reference: Any) -> None:
     """All but the order of tokens, and for WordPiece which ones are learnt last."""
     theirs, ours = both(kind)
-    expected = theirs.train_new_from_iterator(batches(), 150, **OPTIONS[options])
+    expected = theirs.train_new_from_iterator(batches(), 150, **OPTIONS[options]())
     reference = form(expected)
     no_reference()
-    trained = ours.train_new_from_iterator(batches(), 150, **OPTIONS[options])
+    trained = ours.train_new_from_iterator(batches(), 150, **OPTIONS[options]())
     found = form(trained)
     for name in ("added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding"):
         assert found[name] == reference[name], name

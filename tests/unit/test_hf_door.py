@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import importlib
 import inspect
+import json
 import multiprocessing
 import os
 import pathlib
@@ -136,6 +139,65 @@ def test_subclass_of_ours_keeps_its_own_methods(folder: pathlib.Path) -> None:
     again = copy.deepcopy(louder)
     assert type(again) is Louder
     assert again("hello")["input_ids"] == [2, 5, 13, 3]
+
+
+def test_methods_below_ours_may_be_overridden(folder: pathlib.Path) -> None:
+    def changed(base: Any) -> Any:
+        class Changed(base):  # type: ignore[misc]
+            def _decode(self, *args: Any, **kwargs: Any) -> Any:
+                return super()._decode(*args, **kwargs).upper()
+
+            def _pad(self, *args: Any, **kwargs: Any) -> Any:
+                return {**super()._pad(*args, **kwargs), "length": [1]}
+
+            def _convert_token_to_id_with_added_voc(self, token: str) -> int:
+                return 7
+
+            @property
+            def added_tokens_decoder(self) -> Any:
+                return {3: hftok.AddedToken("three")}
+
+        return Changed
+
+    def ask(tokenizer: Any) -> list[Any]:
+        return [
+            tokenizer.decode([5, 6]),
+            tokenizer.batch_decode([[5], [6]]),
+            dict(tokenizer.pad({"input_ids": [[5], [5, 6]]}, return_tensors="np")).keys(),
+            tokenizer.convert_tokens_to_ids(["hello", "world"]),
+            tokenizer.added_tokens_encoder,
+            tokenizer.get_added_vocab(),
+        ]
+
+    theirs = ask(of_vocabulary(changed(transformers.BertTokenizerFast), folder))
+    assert theirs[0] == "HELLO WORLD"
+    assert ask(of_vocabulary(changed(hftok.hf.BertTokenizerFast), folder)) == theirs
+    with hftok.hf.patched():
+        assert ask(of_vocabulary(changed(transformers.BertTokenizerFast), folder)) == theirs
+
+
+def test_code_of_a_class_is_saved_with_its_tokenizer(
+    folder: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tokenization_of_mine.py").write_text(
+        "import transformers\n\nclass MyTokenizerFast(transformers.BertTokenizerFast):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    written = importlib.import_module("tokenization_of_mine")
+    written.MyTokenizerFast.register_for_auto_class()
+    saved = []
+    for accelerated in False, True:
+        with hftok.hf.patched() if accelerated else contextlib.nullcontext():
+            made = of_vocabulary(written.MyTokenizerFast, folder)
+        assert hasattr(made, "is_accelerated") == accelerated
+        assert type(made).__module__ == "tokenization_of_mine"
+        assert type(pickle.loads(pickle.dumps(made))) is type(made)
+        made.save_pretrained(tmp_path / str(accelerated))
+        config = json.loads((tmp_path / str(accelerated) / "tokenizer_config.json").read_text())
+        saved.append((config, sorted(os.listdir(tmp_path / str(accelerated)))))
+    assert saved[0] == saved[1]
+    assert "tokenization_of_mine.py" in saved[0][1]
+    assert "tokenization_of_mine.MyTokenizerFast" in saved[0][0]["auto_map"]["AutoTokenizer"]
 
 
 def test_method_set_on_an_object_is_used(tokenizer: Any) -> None:
@@ -288,6 +350,32 @@ def test_patching(folder: pathlib.Path) -> None:
     assert type(AutoTokenizer.from_pretrained(folder)) is BertTokenizerFast
 
 
+def test_streams_of_the_reference_step_on_accelerated_tokenizers(folder: pathlib.Path) -> None:
+    theirs = tokenizers.decoders.DecodeStream
+    plain = transformers.AutoTokenizer.from_pretrained(folder)
+    with hftok.hf.patched():
+        from tokenizers.decoders import DecodeStream
+
+        accelerated = transformers.AutoTokenizer.from_pretrained(folder)
+        assert accelerated.is_accelerated
+        for tokenizer in plain, accelerated:
+            stream = DecodeStream(skip_special_tokens=True)
+            assert [stream.step(tokenizer._tokenizer, id_) for id_ in (2, 5, 6, 7, 3)] == [
+                None,
+                "hello",
+                " world",
+                "s",
+                None,
+            ]
+    assert tokenizers.decoders.DecodeStream is theirs
+    hftok.hf.patch()
+    with hftok.hf.patched():
+        pass
+    assert tokenizers.decoders.DecodeStream is hftok.decoders.DecodeStream
+    hftok.hf.unpatch()
+    assert tokenizers.decoders.DecodeStream is theirs
+
+
 def test_loading_does_not_accelerate_what_other_threads_load(folder: pathlib.Path) -> None:
     from hftok.hf.patching import accelerating
 
@@ -406,6 +494,24 @@ def test_pickles_do_not_change_with_use(tokenizer: Any) -> None:
     assert again.is_accelerated
     assert type(again) is type(tokenizer)
     assert dict(again("hello")) == dict(tokenizer("hello"))
+
+
+def test_copies_have_the_settings_of_the_last_call(folder: pathlib.Path) -> None:
+    def shown(tokenizer: Any) -> list[Any]:
+        seen = []
+        tokenizer.backend_tokenizer.enable_truncation(12)
+        for kwargs in {}, {"truncation": True, "max_length": 7}, {"padding": "max_length", "max_length": 5}, {}:
+            tokenizer("hello", **kwargs)
+            for copied in copy.deepcopy(tokenizer), copy.copy(tokenizer):
+                backend = copied.backend_tokenizer
+                seen += [backend.truncation, backend.padding, backend.encode("hello world a").ids]
+            seen += [copy.copy(tokenizer._tokenizer).truncation, copy.deepcopy(tokenizer._tokenizer).padding]
+        return seen
+
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = hftok.hf.AutoTokenizer.from_pretrained(folder)
+    assert shown(ours) == shown(theirs)
+    assert pickle.dumps(copy.deepcopy(ours)) == pickle.dumps(ours)
 
 
 def test_copies_are_independent(tokenizer: Any) -> None:
