@@ -223,7 +223,7 @@ class TemplateProcessing(PostProcessor):
     @classmethod
     def _spec_of(cls, fields: dict[str, Any]) -> tuple[Any, ...]:
         specials = {name: (token[1], token[2]) for name, token in fields["_special_tokens"].items()}
-        return ("TemplateProcessing", fields["_single"], fields["_pair"], specials)
+        return ("TemplateProcessing", fields["_single"], fields["_pair"], specials, fields["_added"])
 
     @classmethod
     def _tree_of(cls, fields: dict[str, Any]) -> Tree:

@@ -94,3 +94,25 @@ def test_special_token_of_several_or_none(tokens: list[str]) -> None:
     ours, theirs = hftok.Tokenizer.from_str(written), tokenizers.Tokenizer.from_str(written)
     for pair in (None, "a"):
         assert encoding_fields(ours.encode("b", pair)) == encoding_fields(theirs.encode("b", pair))
+
+
+@pytest.mark.parametrize("later", ["$A", "[S] $A [S] [S]"])
+def test_template_that_changes_under_truncation(later: str) -> None:
+    """The room for text is that of the template given first: set_single leaves `added_single` as it was
+    (processors/template.rs), until the tokenizer is written and read again."""
+    pair = []
+    for library in (hftok, tokenizers):
+        tokenizer = library.Tokenizer(library.models.WordLevel({"a": 0, "b": 1, "[S]": 2}, "a"))
+        tokenizer.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
+        tokenizer.post_processor = library.processors.TemplateProcessing("[S] $A", "$A $B", [("[S]", 2)])
+        tokenizer.post_processor.single = later
+        tokenizer.enable_truncation(5, stride=1)
+        pair += [tokenizer]
+    for _ in range(2):
+        ours, theirs = pair
+        for length in range(8):
+            text = " ".join("ab"[i % 2] for i in range(length))
+            assert encoding_fields(ours.encode(text)) == encoding_fields(theirs.encode(text)), length
+            found, expected = ours.encode_batch([text, "a"]), theirs.encode_batch([text, "a"])
+            assert list(map(encoding_fields, found)) == list(map(encoding_fields, expected)), length
+        pair = [type(tokenizer).from_str(tokenizer.to_str()) for tokenizer in pair]

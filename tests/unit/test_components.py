@@ -1046,6 +1046,7 @@ def test_specs():
                 (("special", "x", 0), ("A", 0)),
                 (("A", 1), ("special", "x", 2), ("B", 3)),
                 {"x": ((1, 2), ("y", "z"))},
+                (2, 2),
             ),
         ),
         (r.Sequence([r.ByteLevel()]), ("Sequence", (("ByteLevel", True, True, True),))),
