@@ -139,7 +139,7 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
     cdef int64_t *offsets = r.offsets
     cdef bint more = types != NULL or special != NULL or offsets != NULL
     cdef bint left = r.left_padding
-    cdef int64_t width = r.width, i, first = group * GROUP, last = first + GROUP, at, n, from_, pads, k
+    cdef int64_t width = r.width, i, first = group * GROUP, last = first + GROUP, at, n, from_, pads
     cdef const Item *items = r.items
     cdef const Item *item
     cdef const Item *behind = items + r.n_items
@@ -166,8 +166,7 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
         while item != behind:
             if item.kind == ITEM_SPECIAL:
                 n = item.n
-                for k in range(n):
-                    ids[at + k] = item.ids[k]
+                _widen(ids + at, item.ids, n)
                 if offsets != NULL:
                     _fill(offsets + 2 * at, 2 * n, 0)
             else:

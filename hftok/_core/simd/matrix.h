@@ -59,26 +59,41 @@ HT_FOR_AVX512 static void ht_mask_avx512(int64_t *out, int64_t ones, int64_t zer
 }
 #endif
 
+/* Apart: a compiler that makes loops of sixteen at a time of these, where each row needs one or two steps, slows the callers. */
+#if defined(__GNUC__)
+__attribute__((noinline, unused))
+#endif
+static void ht_widen_plain(int64_t *out, const uint32_t *values, int64_t n) {
+    int64_t i;
+    for (i = 0; i < n; i++) out[i] = values[i];
+}
+#if defined(__GNUC__)
+__attribute__((noinline, unused))
+#endif
+static void ht_repeat_plain(int64_t *out, int64_t n, int64_t value) {
+    int64_t i;
+    for (i = 0; i < n; i++) out[i] = value;
+}
+
 /* out[i] = values[i] */
 static inline void ht_widen(int64_t *out, const uint32_t *values, int64_t n, int tier) {
-    int64_t i;
+    if (n == 1) { *out = *values; return; }
 #ifdef HT_WIDE_MATRIX
-    if (n >= 4 && tier == HT_MATRIX_AVX512) { ht_widen_avx512(out, values, n); return; }
+    if (tier == HT_MATRIX_AVX512) { ht_widen_avx512(out, values, n); return; }
     if (n >= 4 && tier == HT_MATRIX_AVX2) { ht_widen_avx2(out, values, n); return; }
 #endif
     (void)tier;
-    for (i = 0; i < n; i++) out[i] = values[i];
+    ht_widen_plain(out, values, n);
 }
 
 /* out[i] = value */
 static inline void ht_repeat(int64_t *out, int64_t n, int64_t value, int tier) {
-    int64_t i;
 #ifdef HT_WIDE_MATRIX
-    if (n >= 4 && tier == HT_MATRIX_AVX512) { ht_repeat_avx512(out, n, value); return; }
+    if (tier == HT_MATRIX_AVX512) { ht_repeat_avx512(out, n, value); return; }
     if (n >= 4 && tier == HT_MATRIX_AVX2) { ht_repeat_avx2(out, n, value); return; }
 #endif
     (void)tier;
-    for (i = 0; i < n; i++) out[i] = value;
+    ht_repeat_plain(out, n, value);
 }
 
 /* Ones, then zeros: an attention mask with its padding on the right. */
