@@ -11,8 +11,8 @@ its home bucket full costs several times as much. When a table cannot grow any m
 at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
 full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
 
-A key of at most 16 bytes that finds both of its buckets full goes to the long table (`aside`). When it is asked for there it takes
-the place of the second key of its home bucket, which goes aside instead: what is asked for comes home, however many strings of the
+A key of at most 16 bytes that finds both of its buckets full goes to the long table (`aside`). When it is asked for there it comes
+first in its home bucket, whose second key goes aside instead: what is asked for comes home, however many strings of the
 vocabulary were put there beforehand. It leaves a vacated line behind, which is not empty: keys behind it are still found.
 
 An empty slot has the key zero; chunks with a NUL byte are not cached, so no chunk has that key, nor that of a vacated line.
@@ -137,22 +137,24 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
 
 
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found changes places
-    with the second one of its home bucket (whose other bucket this is), so what is asked for often stands at home."""
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found comes first in its home
+    bucket, whose first one comes second, whose second one goes where the key was: of keys that are asked for often two stay at
+    home, however many others there are."""
     cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
     cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
-    cdef uint8_t held[16]
+    cdef uint8_t value[16]
     if memcmp(b, key, 16) != 0:
         b += 16
         if memcmp(b, key, 16) != 0:
             return NULL
-    memcpy(held, home + 16, 16)
-    memcpy(home + 16, b, 16)
-    memcpy(b, held, 16)
-    memcpy(held, home + 48, 16)
-    memcpy(home + 48, b + 32, 16)
-    memcpy(b + 32, held, 16)
-    return <Value *>(home + 48)
+    memcpy(value, b + 32, 16)
+    memcpy(b, home + 16, 16)
+    memcpy(b + 32, home + 48, 16)
+    memcpy(home + 16, home, 16)
+    memcpy(home + 48, home + 32, 16)
+    memcpy(home, key, 16)
+    memcpy(home + 32, value, 16)
+    return <Value *>(home + 32)
 
 
 cdef inline bint _vacated(const uint8_t *line) noexcept nogil:
