@@ -54,7 +54,7 @@ cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil
 cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
-cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
+cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil
 cdef Value *cache_find_long(const ChunkCache *c, const uint8_t *key48, uint32_t hash) noexcept nogil
 # Room for a spilled answer of n tokens and so many words of text, or 0 where there is none.
 cdef uint32_t cache_spill(ChunkCache *c, int64_t n, int64_t text_words) noexcept nogil

@@ -11,7 +11,11 @@ its home bucket full costs several times as much. When a table cannot grow any m
 at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
 full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
 
-An empty slot has the key zero; chunks with a NUL byte are not cached, so no chunk has that key.
+A key of at most 16 bytes that finds both of its buckets full goes to the long table (`aside`). When it is asked for there it comes
+first in its home bucket, whose second key goes aside instead: what is asked for comes home, however many strings of the
+vocabulary were put there beforehand. It leaves a vacated line behind, which is not empty: keys behind it are still found.
+
+An empty slot has the key zero; chunks with a NUL byte are not cached, so no chunk has that key, nor that of a vacated line.
 """
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -40,6 +44,12 @@ cdef enum:
     EARLY_LONG = 16384           # 1 MiB: likewise with a quarter of its keys
     BLOCK_WORDS = 8
     DOOR_WORDS = 8192            # 64 KiB: 524,288 bits
+
+cdef enum:
+    # Where a long key was put.
+    NO_LINE = 0
+    NEW_LINE = 1                 # one that was empty
+    OLD_LINE = 2                 # one that was vacated
 
 
 cdef uint8_t *_table(int64_t lines) noexcept nogil:
@@ -127,22 +137,34 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
 
 
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found changes places
-    with the second one of its home bucket (whose other bucket this is), so what is asked for often stands at home."""
+    """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found comes first in its home
+    bucket, whose first one comes second, whose second one goes where the key was: of keys that are asked for often two stay at
+    home, however many others there are."""
     cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
     cdef uint8_t *b = c.table + <size_t>((hash ^ 1) & c.mask) * 64
-    cdef uint8_t held[16]
+    cdef uint8_t value[16]
     if memcmp(b, key, 16) != 0:
         b += 16
         if memcmp(b, key, 16) != 0:
             return NULL
-    memcpy(held, home + 16, 16)
-    memcpy(home + 16, b, 16)
-    memcpy(b, held, 16)
-    memcpy(held, home + 48, 16)
-    memcpy(home + 48, b + 32, 16)
-    memcpy(b + 32, held, 16)
-    return <Value *>(home + 48)
+    memcpy(value, b + 32, 16)
+    memcpy(b, home + 16, 16)
+    memcpy(b + 32, home + 48, 16)
+    memcpy(home + 16, home, 16)
+    memcpy(home + 48, home + 32, 16)
+    memcpy(home, key, 16)
+    memcpy(home + 32, value, 16)
+    return <Value *>(home + 32)
+
+
+cdef inline bint _vacated(const uint8_t *line) noexcept nogil:
+    # 1, NULs, 1: a chunk has no NUL, and a text's line (cache_text_key) has its length in bytes 2 and 3.
+    return line[0] == 1 and line[1] == 0 and line[2] == 0 and line[3] == 0 and line[LONG_KEY - 1] == 1
+
+
+cdef inline void _vacate(uint8_t *line) noexcept nogil:
+    memset(line, 0, 64)
+    line[0] = line[LONG_KEY - 1] = 1
 
 
 cdef inline void _aside(const ht_key *key, uint8_t *key48) noexcept nogil:
@@ -150,14 +172,33 @@ cdef inline void _aside(const ht_key *key, uint8_t *key48) noexcept nogil:
     memcpy(key48, key, 16)
 
 
-cdef Value *cache_find_aside(const ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
-    """The value of a key that found both of its buckets full and went to the long table, or NULL."""
+cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
+    """The value of a key that found both of its buckets full and went to the long table, or NULL. One that is found goes home, if
+    there is a line for the key whose place it takes."""
     cdef const uint8_t *pair = c.table + <size_t>(hash & c.mask & ~<uint32_t>1) * 64
+    cdef uint8_t *home = c.table + <size_t>(hash & c.mask) * 64
     cdef uint8_t long_key[LONG_KEY]
+    cdef Value *found
+    cdef int placed
     if _empty(pair) or _empty(pair + 16) or _empty(pair + 64) or _empty(pair + 80):
         return NULL
     _aside(key, long_key)
-    return cache_find_long(c, long_key, c.hash_long(long_key))
+    found = cache_find_long(c, long_key, c.hash_long(long_key))
+    if found == NULL:
+        return NULL
+    _aside(<const ht_key *>(home + 16), long_key)
+    placed = _place_long(c.long_table, c.long_mask, long_key, c.hash_long(long_key), <const Value *>(home + 48),
+                         c.long_count * 2 <= <int64_t>c.long_mask)
+    if placed == NO_LINE:
+        return found
+    c.long_count += placed == NEW_LINE
+    # The first key of the bucket stands second now: of two that are asked for in turn, neither drives the other out.
+    memcpy(home + 16, home, 16)
+    memcpy(home + 48, home + 32, 16)
+    memcpy(home, key, 16)
+    memcpy(home + 32, found, 16)
+    _vacate(<uint8_t *>found - LONG_KEY)
+    return <Value *>(home + 32)
 
 
 cdef const Value *cache_find_anywhere(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
@@ -363,23 +404,28 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
     memcpy(b + 32 + slot * 16, value, 16)
 
 
-cdef inline bint _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
-    """Put a key into the first free one of its lines. Lines are never emptied, so what comes behind a free one is not searched."""
+cdef int _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32_t hash, const Value *value, bint new) noexcept nogil:
+    """Put a key into the first of its lines that is free or vacated; a free one only if `new`. Lines are never emptied, so what comes
+    behind a free one is not searched."""
     cdef uint8_t *line
+    cdef bint empty
     cdef int k
     for k in range(LONG_TRIES):
         line = table + <size_t>((hash ^ <uint32_t>k) & mask) * 64
-        if _empty(line):
+        empty = _empty(line)
+        if empty and not new:
+            return NO_LINE
+        if empty or _vacated(line):
             memcpy(line, key48, LONG_KEY)
             memcpy(line + LONG_KEY, value, 16)
-            return True
-    return False
+            return NEW_LINE if empty else OLD_LINE
+    return NO_LINE
 
 
 cdef bint _grow_long(ChunkCache *c) noexcept nogil:
     """Twice the lines. A key's lines are LONG_TRIES neighbours, the end of its hash says which; so the keys of one such group stay
     in it or go to the one as far behind as the table was long, which is empty."""
-    cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, i, k, most
+    cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, count = 0, i, k, most
     cdef uint8_t *table
     cdef uint8_t *line
     cdef uint8_t group[LONG_TRIES * 64]
@@ -408,8 +454,10 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
         memset(c.long_table + i * 64, 0, LONG_TRIES * 64)
         for k in range(LONG_TRIES):
             line = group + k * 64
-            if not _empty(line):
-                _place_long(c.long_table, c.long_mask, line, c.hash_long(line), <Value *>(line + LONG_KEY))
+            if not _empty(line) and not _vacated(line):
+                _place_long(c.long_table, c.long_mask, line, c.hash_long(line), <Value *>(line + LONG_KEY), True)
+                count += 1
+    c.long_count = count
     return True
 
 
@@ -423,14 +471,16 @@ cdef void _drop_long_table(ChunkCache *c) noexcept nogil:
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
     cdef uint8_t *line
+    cdef int placed
     if c.long_mask < EARLY_LONG - 1 and c.long_count * 8 > <int64_t>c.long_mask:
         _grow_long(c)
     if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
         if not _grow_long(c) and not _second_sighting(c, hash):
             _release(c, value)
             return
-    if _place_long(c.long_table, c.long_mask, key48, hash, value):
-        c.long_count += 1
+    placed = _place_long(c.long_table, c.long_mask, key48, hash, value, True)
+    if placed != NO_LINE:
+        c.long_count += placed == NEW_LINE
         return
     line = c.long_table + <size_t>(hash & c.long_mask) * 64
     _release(c, <Value *>(line + LONG_KEY))

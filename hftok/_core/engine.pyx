@@ -74,6 +74,8 @@ cdef enum:
 CORE_CACHE_BYTES = 64 << 20      # by default, for each core of the process, ...
 MOST_CACHE_BYTES = 512 << 20     # ... and at most
 
+cdef int64_t LONGEST_SCANNED = 0xFFFF0000    # bytes of a document: chunks are 32-bit places
+
 cdef int64_t _cache_bytes = -1
 
 
@@ -628,6 +630,11 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
             target = UNIT_MOST
         if target < UNIT_LEAST:
             target = UNIT_LEAST
+    if documents.n and documents.bytes + 64 * documents.n < target:
+        _whole_documents(&units[0], 0, documents.n)
+        call.units = units
+        call.n_units = 1
+        return 1
     for i in range(documents.n + 1):
         if n + 2 > capacity:
             capacity *= 2
@@ -638,12 +645,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
             units = grown
         if i == documents.n or size >= target or (cut and _in_place(&documents.docs[i]) and documents.docs[i].size > 2 * target):
             if i > first:
-                units[n].first = first
-                units[n].last = i
-                units[n].start = 0
-                units[n].end = -1
-                units[n].begins = units[n].finishes = 1
-                units[n].done = units[n].placed = 0
+                _whole_documents(&units[n], first, i)
                 n += 1
             first = i
             size = 0
@@ -680,6 +682,15 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     call.units = units
     call.n_units = n
     return n
+
+
+cdef inline void _whole_documents(Unit *unit, int64_t first, int64_t last) noexcept nogil:
+    unit.first = first
+    unit.last = last
+    unit.start = 0
+    unit.end = -1
+    unit.begins = unit.finishes = 1
+    unit.done = unit.placed = 0
 
 
 cdef inline bint _in_place(const Doc *d) noexcept nogil:
@@ -730,6 +741,8 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef int64_t d, size
     cdef const uint8_t *text
     cdef int error = 0
+    # Nothing but the scan decides about a document: of short ones each step between would be felt.
+    cdef bint simple = (call.scanned and c.kind == CHUNK_TEXT and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
@@ -741,6 +754,16 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
         if call.docs[d].kind == DOC_UTF8 and u.end < 0:
             text = call.docs[d].data
             size = call.docs[d].size
+            if simple and size < LONGEST_SCANNED:
+                worker_begin(w, call.limit)
+                w.hold = 0
+                error = w.kernels.scan(w, text, size)
+                if error == SCAN_OK or error == SCAN_FULL:
+                    error = worker_end(w, d)
+                if error:
+                    _fail(call, error, d)
+                    return
+                continue
         else:
             size = 0
             text = doc_text(&call.docs[d], u.start, u.end, w.kernels.utf8_valid, &c.buffer, &c.buffer_size, &size, &error)
@@ -771,7 +794,7 @@ cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t 
     """The fast path; False where the document must take the exact one (nothing of it is left then)."""
     cdef Context *c = <Context *>w.context
     cdef int64_t used = w.used, directs = w.n_directs
-    if size >= <int64_t>0xFFFF0000:
+    if size >= LONGEST_SCANNED:
         return False
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False

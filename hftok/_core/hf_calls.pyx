@@ -32,6 +32,7 @@ cdef enum:
 
 cdef enum:
     KEPT_PLANS = 256         # per entry
+    REPEATED = 4             # forms of a call that are known again without a key
 
 cdef enum Entry:             # the order of ENTRIES
     CALL
@@ -126,12 +127,28 @@ cdef tuple _key(dict kwargs, dict kinds):
     return key
 
 
+cdef bint _same_objects(dict a, dict b):
+    """Whether two dicts hold the same objects, not equal ones, in the same order."""
+    cdef PyObject *name_a
+    cdef PyObject *name_b
+    cdef PyObject *value_a
+    cdef PyObject *value_b
+    cdef Py_ssize_t at_a = 0, at_b = 0
+    if len(a) != len(b):
+        return False
+    while PyDict_Next(a, &at_a, &name_a, &value_a):
+        if not PyDict_Next(b, &at_b, &name_b, &value_b) or name_a != name_b or value_a != value_b:
+            return False
+    return True
+
+
 cdef class Door:
     """What a transformers tokenizer on hftok keeps between calls. It is empty in pickles and copies.
 
     is_open: whether plans may be used at all; False where a class or a user has replaced a method that they stand for.
     """
     cdef list plans                    # by Entry
+    cdef list repeated                 # (keyword arguments, entry, plan) of calls, the first few: programs repeat theirs
     cdef object engines
     cdef readonly int64_t generation
     cdef public bint is_open
@@ -156,6 +173,7 @@ cdef class Door:
         """Something has changed: no plan holds any more."""
         self.generation += 1
         self.plans = [{}, {}, {}, {}, {}]
+        self.repeated = []
         self.is_judged = False
 
     cdef object run(self, object tokenizer, dict attributes, tuple args, dict kwargs, Entry entry):
@@ -177,23 +195,28 @@ cdef class Door:
             return None
         if text is None:
             return None
-        key = _key(kwargs, _kinds(entry))
-        if key is None:
-            return None
-        found = PyDict_GetItemWithError(<dict>self.plans[<int>entry], key)
-        if found == NULL:
-            return None
-        if <object>found is None:
-            return None
-        plan = <Plan>found
-        if kwargs:
-            found = PyDict_GetItem(kwargs, "text_pair")
-            if found != NULL:
-                if n == 2:
-                    return None
-                pair = <object>found
-            if n and PyDict_GetItem(kwargs, "batch_text_or_text_pairs" if entry == BATCH else "text") != NULL:
+        plan = self.plan_of_repeated(kwargs, entry)
+        if plan is None:
+            key = _key(kwargs, _kinds(entry))
+            if key is None:
                 return None
+            found = PyDict_GetItemWithError(<dict>self.plans[<int>entry], key)
+            if found == NULL:
+                return None
+            if <object>found is None:
+                return None
+            plan = <Plan>found
+            if kwargs:
+                found = PyDict_GetItem(kwargs, "text_pair")
+                if found != NULL:
+                    if n == 2:
+                        return None
+                    pair = <object>found
+                if n and PyDict_GetItem(kwargs, "batch_text_or_text_pairs" if entry == BATCH else "text") != NULL:
+                    return None
+            if n and (pair is None or n == 2) and len(self.repeated) < REPEATED:
+                # No text is among the keywords: they alone say what the plan is.
+                self.repeated.append((kwargs.copy(), entry, plan))
         found = PyDict_GetItem(attributes, "_tokenizer")
         if found == NULL:
             return None
@@ -220,6 +243,13 @@ cdef class Door:
                 return None
         found = PyDict_GetItem(state, "_published")
         return plan.run(tokenizer, backend, found != NULL and <object>found is plan, text, pair)
+
+    cdef Plan plan_of_repeated(self, dict kwargs, Entry entry):
+        cdef tuple known
+        for known in self.repeated:
+            if <int>known[1] == <int>entry and _same_objects(<dict>known[0], kwargs):
+                return <Plan>known[2]
+        return None
 
     cdef object keep(self, object tokenizer, dict attributes, dict kwargs, Entry entry):
         """After a call that went the slow way and was fine: make its plan, if there is one, and keep it."""
@@ -273,6 +303,27 @@ cdef object _enter(object tokenizer, tuple args, dict kwargs, Entry entry):
 
 def call(self, *args, **kwargs):
     return _enter(self, args, kwargs, CALL)
+
+
+cdef extern from *:
+    """
+    static void hftok_set_call(PyObject *type, ternaryfunc call) { ((PyTypeObject *)type)->tp_call = call; }
+    """
+    ctypedef object (*ternaryfunc)(object, object, PyObject *)
+    void hftok_set_call(object type, ternaryfunc call)
+
+
+cdef object _called(object self, object args, PyObject *kwargs):
+    return _enter(self, <tuple>args, {} if kwargs == NULL else <dict>kwargs, CALL)
+
+
+def call_directly(cls):
+    """Let instances of a class whose `__call__` is `call` be called without a look at the class: the interpreter would find the
+    method, take the dict of keywords apart and have it put together again. A class derived from this one looks as ever, and so
+    does this one once its `__call__` is replaced, since Python sets the slot anew then."""
+    if not isinstance(cls, type) or cls.__dict__.get("__call__") is not call:
+        raise TypeError(f"{cls!r} is no class with this module's `call`")
+    hftok_set_call(cls, _called)
 
 
 def encode(self, *args, **kwargs):

@@ -22,8 +22,9 @@ from hftok._core import cpu, parallel
 cnp.import_array()
 
 cdef extern from "matrix.h" nogil:
-    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
-    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, int tier)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, int tier)
+    void ht_mask(int64_t *out, int64_t ones, int64_t zeros, int tier)
 
 cdef enum:
     GROUP = 256              # rows that one thread writes at a time
@@ -106,23 +107,22 @@ cdef object _matrix(const Rows *r, int dimensions, cnp.npy_intp *shape, int64_t 
     return _from_numpy(a) if r.want.tensors == TORCH else a
 
 
-cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+cdef int _tier = {"avx2": 1, "avx512": 2}.get(cpu.choose(), 0)
 
 
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    ht_repeat(p, n, value, _wide)
+    ht_repeat(p, n, value, _tier)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *values, int64_t n) noexcept nogil:
-    ht_widen(out, values, n, _wide)
+    ht_widen(out, values, n, _tier)
 
 
-cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:
+cdef inline void _pad(const Rows *r, int64_t at, int64_t n) noexcept nogil:
+    """Padding in all matrices but the attention mask."""
     _fill(r.ids + at, n, r.pad_id)
     if r.types != NULL and not r.no_types:
         _fill(r.types + at, n, r.pad_type_id)
-    if r.attention != NULL:
-        _fill(r.attention + at, n, 0)
     if r.special != NULL:
         _fill(r.special + at, n, 1)
     if r.offsets != NULL:
@@ -130,45 +130,64 @@ cdef inline void _pad(Rows *r, int64_t at, int64_t n) noexcept nogil:
 
 
 cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
-    cdef Rows *r = <Rows *>ctx
-    cdef int64_t i, last = (group + 1) * GROUP, at, n, first
-    cdef int k
+    cdef const Rows *r = <const Rows *>ctx
+    # What every row asks for, read once: a store into a matrix might change *r, for all that the compiler knows.
+    cdef int64_t *ids = r.ids
+    cdef int64_t *types = NULL if r.no_types else r.types
+    cdef int64_t *attention = r.attention
+    cdef int64_t *special = r.special
+    cdef int64_t *offsets = r.offsets
+    cdef bint more = types != NULL or special != NULL or offsets != NULL
+    cdef bint left = r.left_padding
+    cdef int64_t width = r.width, i, first = group * GROUP, last = first + GROUP, at, n, from_, pads
+    cdef const Item *items = r.items
     cdef const Item *item
+    cdef const Item *behind = items + r.n_items
     cdef const Row *row
     cdef const Sequence *s
     if last > r.n:
         last = r.n
     if r.no_types:
-        memset(r.types + group * GROUP * r.width, 0, <size_t>((last - group * GROUP) * r.width) * 8)
-    for i in range(group * GROUP, last):
+        memset(r.types + first * width, 0, <size_t>((last - first) * width) * 8)
+    for i in range(first, last):
         row = &r.rows[i]
-        at = i * r.width
-        if r.left_padding:
-            _pad(r, at, r.width - row.length)
-            at += r.width - row.length
-        if r.attention != NULL:
-            _fill(r.attention + at, row.length, 1)
-        for k in range(r.n_items):
-            item = &r.items[k]
+        at = i * width
+        pads = width - row.length
+        if attention != NULL:
+            if left:
+                _fill(attention + at, pads, 0)
+                _fill(attention + at + pads, row.length, 1)
+            else:
+                ht_mask(attention + at, row.length, pads, _tier)
+        if left:
+            _pad(r, at, pads)
+            at += pads
+        item = items
+        while item != behind:
             if item.kind == ITEM_SPECIAL:
                 n = item.n
-                _widen(r.ids + at, item.ids, n)
-                if r.offsets != NULL:
-                    _fill(r.offsets + 2 * at, 2 * n, 0)
+                _widen(ids + at, item.ids, n)
+                if offsets != NULL:
+                    _fill(offsets + 2 * at, 2 * n, 0)
             else:
                 s = &r.sequences[row.sample * r.per + item.kind]
                 n = row.n_a if item.kind == 0 else row.n_b
-                first = row.first_a if item.kind == 0 else row.first_b
-                _widen(r.ids + at, s.ids + first, n)
-                if r.offsets != NULL:
-                    _widen(r.offsets + 2 * at, row.spans_a if item.kind == 0 else row.spans_b, 2 * n)
-            if r.types != NULL and not r.no_types:
-                _fill(r.types + at, n, item.type_id)
-            if r.special != NULL:
-                _fill(r.special + at, n, item.kind == ITEM_SPECIAL)
+                from_ = row.first_a if item.kind == 0 else row.first_b
+                _widen(ids + at, s.ids + from_, n)
+                if offsets != NULL:
+                    _widen(offsets + 2 * at, row.spans_a if item.kind == 0 else row.spans_b, 2 * n)
+            if more:
+                if types != NULL:
+                    _fill(types + at, n, item.type_id)
+                if special != NULL:
+                    _fill(special + at, n, item.kind == ITEM_SPECIAL)
             at += n
-        if not r.left_padding:
-            _pad(r, at, r.width - row.length)
+            item += 1
+        if not left:
+            if more:
+                _pad(r, at, pads)
+            else:
+                _fill(ids + at, pads, r.pad_id)
 
 
 # ---------------------------------------------------------------------- lists

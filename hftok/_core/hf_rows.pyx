@@ -11,7 +11,7 @@ Left to others: whatever is not of this simple form gives None, and the caller g
 """
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -31,15 +31,23 @@ cdef enum:
     FEW = 64                 # sequences of a call that are laid out on the stack
     UNKNOWN = 255            # spaces of a token that are not known here
 
+cdef extern from *:
+    # A new instance, without __init__.
+    """
+    static PyObject *hftok_new(PyObject *type, PyObject *args) { return ((PyTypeObject *)type)->tp_new((PyTypeObject *)type, args, NULL); }
+    """
+    object hftok_new(object type, object args)
+
 cdef object _batch_encoding_class = None  # transformers' BatchEncoding
-cdef object _new = None                  # its __new__
+cdef object _no_arguments = ()
 
 
 def connect(batch_encoding):
     """Give this module transformers' BatchEncoding."""
-    global _batch_encoding_class, _new
+    global _batch_encoding_class
+    if not isinstance(batch_encoding, type):
+        raise TypeError(f"{batch_encoding!r} is no class")
     _batch_encoding_class = batch_encoding
-    _new = batch_encoding.__new__
 
 
 cdef class LazyEncodings:
@@ -253,7 +261,7 @@ cdef class Plan:
 
 cdef object _batch_encoding(Plan p, dict data, object text, object pair, bint batched, bint is_pair):
     cdef LazyEncodings lazy = LazyEncodings.__new__(LazyEncodings)
-    cdef object made = _new(_batch_encoding_class)
+    cdef object made = hftok_new(_batch_encoding_class, _no_arguments)
     lazy.plan = p
     lazy.text = text
     lazy.pair = pair
@@ -538,6 +546,33 @@ cdef int _more_rows(Rows *r) except -1:
     return 0
 
 
+cdef int64_t _uncut_rows(Rows *r, int64_t most) except -1:
+    """Rows of one sequence each, up to the first one of more than `most` tokens; their number."""
+    cdef int64_t k, n, longest = 0, more = r.n_special
+    cdef int64_t times = r.times_a
+    cdef const Sequence *s = r.sequences
+    cdef Row *row
+    while r.capacity < r.samples:
+        _more_rows(r)
+    row = r.rows
+    for k in range(r.samples):
+        n = s[k].n
+        if n > most:
+            break
+        row.sample = k
+        row.n_a = n
+        row.first_a = row.first_b = row.n_b = 0
+        row.length = more + times * n
+        if row.length > longest:
+            longest = row.length
+        row += 1
+    else:
+        k = r.samples
+    r.n = k
+    r.longest = longest
+    return k
+
+
 cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     """The rows: which stretch of which sequence, and how wide. 0, or why not."""
     cdef int64_t k, n_a, n_b, keep_a, keep_b, room, first_width = 0
@@ -552,7 +587,8 @@ cdef int _layout(Plan p, Rows *r, bint stopped) except -1:
     room = p.room_pair if is_pair else p.room_single
     if p.max_length >= 0 and room <= 0:
         return NOT_HERE
-    for k in range(r.samples):
+    k = 0 if is_pair else _uncut_rows(r, room if p.max_length >= 0 else INT64_MAX)
+    for k in range(k, r.samples):
         n_a = r.sequences[k * r.per].n
         n_b = r.sequences[k * r.per + 1].n if is_pair else 0
         keep_a = n_a

@@ -26,8 +26,8 @@ from hftok._core import cpu, parallel
 cnp.import_array()
 
 cdef extern from "matrix.h" nogil:
-    void ht_repeat(int64_t *out, int64_t n, int64_t value, bint wide)
-    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, bint wide)
+    void ht_repeat(int64_t *out, int64_t n, int64_t value, int tier)
+    void ht_widen(int64_t *out, const uint32_t *values, int64_t n, int tier)
 
 cdef enum:
     PARALLEL_CELLS = 1 << 17 # cells of a padded matrix from which on several threads write it
@@ -303,15 +303,15 @@ cdef struct Matrix:
     int64_t *out_special
 
 
-cdef bint _wide = cpu.choose() in ("avx2", "avx512")
+cdef int _tier = {"avx2": 1, "avx512": 2}.get(cpu.choose(), 0)
 
 
 cdef inline void _fill(int64_t *p, int64_t n, int64_t value) noexcept nogil:
-    ht_repeat(p, n, value, _wide)
+    ht_repeat(p, n, value, _tier)
 
 
 cdef inline void _widen(int64_t *out, const uint32_t *ids, int64_t n) noexcept nogil:
-    ht_widen(out, ids, n, _wide)
+    ht_widen(out, ids, n, _tier)
 
 
 cdef void _write_rows(void *ctx, int64_t group, int thread) noexcept nogil:

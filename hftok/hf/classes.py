@@ -67,6 +67,8 @@ def accelerated_class(base: Any) -> Any:
             if not issubclass(base, TokenizersBackend):
                 raise TypeError(f"{base.__name__} has no backend that could be replaced: it is no TokenizersBackend")
             cls = _classes[base] = type(base)(base.__name__, (base,), _namespace(base))
+            if cls.__dict__.get("__call__") is hf_calls.call:
+                hf_calls.call_directly(cls)
     return cls
 
 

@@ -202,3 +202,50 @@ for tokenizer in (tokenizer_of(None), tokenizer_of("NFC"), unsplit_tokenizer()):
 def test_every_tier_gives_the_same():
     seen = {printed_by(CHILD, HFTOK_CPU=tier) for tier in cpu.available()}
     assert len(seen) == 1
+
+
+def short_documents(rng: random.Random) -> list[str]:
+    """Documents of no chunk to some dozens: known characters, added tokens, long and unknown words at their borders."""
+    pieces = ["a", "b c", "漢字", "漢", "<x>", "-" * 30, "un" * 40, "é", "", " ", "word", "!?", "zzz", "\u0378"]
+    return [" ".join(rng.choice(pieces) for _ in range(rng.choice([0, 1, 1, 2, 5, 40]))) for _ in range(1200)]
+
+
+def word_pieces(vocabulary: list[str]) -> hftok.Tokenizer:
+    made = hftok.Tokenizer(models.WordPiece({t: i for i, t in enumerate(["[UNK]", *vocabulary])}, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+def test_borders_of_short_documents() -> None:
+    """Documents without tokens around them are looked up together; each is to get its own."""
+    tokenizer = word_pieces(["a", "b", "c", "漢", "word", "w", "##o", "!", "?", "un", "##un", "-", "e"])
+    tokenizer.add_tokens(["<x>"])
+    texts = short_documents(random.Random(5))
+    rows = tokenizer.encode_batch_ids(texts, add_special_tokens=False)
+    engine = tokenizer._ready()[0]
+    ids, offsets, _ = core_rows.encode_batch(engine, texts, None, exact=True)
+    assert np.array_equal(rows.ids, ids)
+    assert np.array_equal(rows.row_offsets, offsets)
+    assert [row.tolist() for row in rows] == [tokenizer.encode_ids(t, add_special_tokens=False).tolist() for t in texts]
+
+
+def test_words_put_aside_come_home() -> None:
+    """The vocabulary fills the buckets of the cache; words of the text that find them full are not left outside."""
+    rng = random.Random(7)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = sorted({"".join(rng.choice(letters) for _ in range(6)) for _ in range(16000)})
+    rng.shuffle(words)
+    known, new = words[:8000], words[8000:9500]
+    tokenizer = word_pieces([*letters, *("##" + c for c in letters), *known])
+    texts = [" ".join(rng.choice(new if rng.random() < 0.7 else known[:500]) for _ in range(40)) for _ in range(400)]
+    expected = core_rows.encode_batch(tokenizer._ready()[0], texts, None, exact=True)[0]
+    engine = tokenizer._ready()[0]
+    beyond = []
+    for _ in range(8):
+        before = engine.statistics()
+        assert np.array_equal(tokenizer.encode_batch_ids(texts, add_special_tokens=False, parallel=False).ids, expected)
+        beyond.append(engine.statistics()[1] - before[1])
+    assert beyond[1] > 0
+    assert beyond[-1] < beyond[0] / 10, beyond
+    assert engine.statistics()[0] == 8 * 400 * 40

@@ -40,7 +40,8 @@ def digests(names=NAMES) -> list[str]:
     for name in names:
         rows = SETUPS[name](hftok).encode_batch_ids(corpus(), return_offsets=True)
         again = SETUPS[name](hftok).encode_batch_ids(corpus())
-        found.append(digest(rows.ids, rows.row_offsets, rows.offsets, again.ids))
+        bare = SETUPS[name](hftok).encode_batch_ids(corpus(), add_special_tokens=False)
+        found.append(digest(rows.ids, rows.row_offsets, rows.offsets, again.ids, bare.ids, bare.row_offsets))
     return found
 
 

@@ -22,6 +22,7 @@ import transformers
 import hftok
 import hftok.hf
 from hftok import AddedToken, Tokenizer, UnsupportedTokenizerError, processors
+from hftok._core import hf_calls
 from hftok.foreign import is_foreign
 from hftok.hf.library import CONVERT, EVERY_WINDOW, TokenizersBackend
 
@@ -207,6 +208,34 @@ def test_method_set_on_an_object_is_used(tokenizer: Any) -> None:
     for _ in range(2):
         assert tokenizer("hello")["input_ids"] == [2, 5, 3, 0, 0]
         assert tokenizer("hello", padding="max_length", max_length=9)["input_ids"] == [2, 5, 3, 0, 0]
+
+
+def test_call_that_is_replaced_on_the_class(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter calls our objects without a look at the class, as long as the class's `__call__` is ours."""
+
+    class Counting(hftok.hf.BertTokenizerFast):
+        calls = 0
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            Counting.calls += 1
+            return super().__call__(*args, **kwargs)
+
+    class Plain(hftok.hf.BertTokenizerFast):
+        pass
+
+    tokenizer = of_vocabulary(hftok.hf.BertTokenizerFast, folder)
+    expected = tokenizer("hello world")
+    assert tokenizer("hello world") == tokenizer.__call__("hello world") == expected
+    assert of_vocabulary(Plain, folder)("hello world") == of_vocabulary(Counting, folder)("hello world") == expected
+    assert Counting.calls == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(hftok.hf.BertTokenizerFast, "__call__", lambda self, text: text.upper())
+        assert tokenizer("hello") == of_vocabulary(Plain, folder)("hello") == "HELLO"
+    assert tokenizer("hello world") == expected
+    with pytest.raises(TypeError, match="no class with this"):
+        hf_calls.call_directly(Counting)
+    with pytest.raises(TypeError, match="no class with this"):
+        hf_calls.call_directly(tokenizer)
 
 
 # ---- wrap, accelerate, patch -----------------------------------------------------------------------------------------
@@ -427,6 +456,37 @@ def test_true_is_not_one(tokenizer: Any) -> None:
         assert tokenizer("hello a b", max_length=4, truncation=True)["input_ids"] == [2, 5, 8, 3]
     with pytest.raises(TypeError):
         tokenizer("hello a b", max_length=5.0, truncation=True)
+
+
+def test_calls_that_repeat_their_arguments(tokenizer: Any) -> None:
+    """The same objects as before are known without a look at what they are; equal ones and texts among them are not."""
+    reference = transformers.BertTokenizerFast.from_pretrained(tokenizer.name_or_path)
+    texts = ["hello worlds", "a b c d e"]
+    forms: list[dict[str, Any]] = [
+        {"padding": True, "truncation": True, "max_length": 5},
+        {"padding": True, "truncation": True, "max_length": int("5") + 0},
+        {"truncation": True, "padding": True, "max_length": 4},
+        {"padding": "max_length", "truncation": True, "max_length": 6},
+        {"padding": True, "max_length": None},
+        {"padding": True, "text_pair": None},
+        {},
+    ]
+    for _ in range(3):
+        for form in forms:
+            assert tokenizer(texts, **form) == reference(texts, **form)
+            assert tokenizer(text=texts, **form) == reference(text=texts, **form)
+            if "text_pair" not in form:
+                assert tokenizer(texts, texts[::-1], **form) == reference(texts, texts[::-1], **form)
+                assert tokenizer(texts, text_pair=texts, **form) == reference(texts, text_pair=texts, **form)
+    for change in (
+        lambda t: t.add_tokens(["world"]),
+        lambda t: setattr(t, "padding_side", "left"),
+        lambda t: setattr(t, "model_input_names", ["input_ids"]),
+    ):
+        change(tokenizer)
+        change(reference)
+        for form in forms:
+            assert tokenizer(texts, **form) == reference(texts, **form)
 
 
 def test_too_long_a_text_is_warned_about_once(

@@ -29,7 +29,7 @@ cdef extern from "block.h" nogil:
         const uint8_t *text
         const uint32_t *starts
         const uint32_t *ends
-    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out)
+    int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out, uint32_t **at)
     const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
     uint32_t ht_hash_key(ht_key key)
     uint32_t ht_hash_long(const uint8_t *key48)
@@ -119,7 +119,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                     tables.arena = w.cache.arena
                     tables.starts = w.starts + base
                     tables.ends = w.ends + base
-                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out)
+                    j = ht_emit(w.keys, w.places, &tables, <int>j, stop, &out, NULL)
                     w.n_ids = out - w.ids
                     if j == stop:
                         break
@@ -160,15 +160,83 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
         if error:
             return error
     w.mark = 0
+    end_flush(w, n)
+    return SCAN_OK
+
+
+cdef inline void end_flush(Worker *w, int64_t n) noexcept nogil:
     w.unfinished = 0
     w.lookups += n
     w.flushed_chunks += n - w.first_chunk
     w.first_chunk = 0
     w.n_starts = w.n_ends = w.n_marks = w.n_directs = w.next_direct = w.used = 0
+
+
+cdef inline int flush_bare(Worker *w) noexcept nogil:
+    """The same for ids alone and documents without tokens around them: chunks are looked up without regard to where one document
+    ends, of which short ones have one every few dozen chunks, and their ends are read off afterwards."""
+    cdef int64_t n = w.n_ends, base = 0, k = 0, j, count
+    cdef int64_t document_end = w.marks[0].chunk if w.n_marks else -1
+    cdef uint32_t *out
+    cdef uint32_t *begins[BATCH]     # where each chunk's tokens are
+    cdef int error, stop
+    cdef ht_tables tables
+    while base < n:
+        count = n - base if n - base < BATCH else BATCH
+        error = id_room(w, (MAX_SPILLED + 4) * BATCH)
+        if error:
+            return error
+        ht_fill(w.text, w.starts + base, w.ends + base, <int>count, w.keys, w.places, w.cache.table, w.cache.mask,
+                w.cache.long_table, w.cache.long_mask)
+        j = 0
+        while j < count:
+            while document_end == base + j:
+                k = end_row(w, k, w.n_ids, &document_end)
+            if w.ends[base + j] >= KNOWN:
+                w.ids[w.n_ids] = w.ends[base + j] & KNOWN_SIZE
+                w.n_ids += 1
+                j += 1
+                continue
+            out = w.ids + w.n_ids
+            tables.text = w.text
+            tables.table = w.cache.table
+            tables.long_table = w.cache.long_table
+            tables.long_mask = w.cache.long_mask
+            tables.arena = w.cache.arena
+            tables.starts = w.starts + base
+            tables.ends = w.ends + base
+            stop = ht_emit(w.keys, w.places, &tables, <int>j, <int>count, &out, begins)
+            while 0 <= document_end < base + stop:
+                k = end_row(w, k, begins[document_end - base] - w.ids, &document_end)
+            w.n_ids = out - w.ids
+            j = stop
+            if j == count or w.ends[base + j] >= KNOWN:
+                continue
+            while document_end == base + j:
+                k = end_row(w, k, w.n_ids, &document_end)
+            error = w.miss(w, base + j, &w.keys[j])
+            if error:
+                return error
+            j += 1
+        base += count
+    while k < w.n_marks:
+        k = end_row(w, k, w.n_ids, &document_end)
+    end_flush(w, n)
     return SCAN_OK
+
+
+cdef inline int64_t end_row(Worker *w, int64_t k, int64_t at, int64_t *next_end) noexcept nogil:
+    """Say that the document of mark k ends at ids[at]; the number of the next mark, whose chunk *next_end gets (-1: none)."""
+    w.row_ends[w.marks[k].row] = at
+    w.row_begun = 0
+    k += 1
+    next_end[0] = w.marks[k].chunk if k < w.n_marks else -1
+    return k
 
 
 cdef int flush(Worker *w) noexcept nogil:
     if w.want_spans or w.want_words:
         return flush_chunks(w, True)
+    if w.merges == NULL and w.n_prefix == 0 and w.n_suffix == 0:
+        return flush_bare(w)
     return flush_chunks(w, False)

@@ -414,8 +414,9 @@ typedef struct {
 } ht_tables;
 
 /* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket or home line; *out moves on, and the index of
- * the first chunk that is not (or n) comes back. Up to 8 ids too many are written. */
-HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out) {
+ * the first chunk that is not (or n) comes back. Up to 8 ids too many are written. at[i] gets the place of the first id of chunk
+ * i, where at is not NULL. */
+HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_tables *t, int i, int n, uint32_t **out, uint32_t **at) {
     uint32_t *o = *out;
     const uint8_t *table = t->table;
     for (; i < n; i++) {
@@ -451,6 +452,7 @@ HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_table
 #endif
             v = line + 48;
         }
+        if (at) at[i] = o;
         memcpy(o, v, 16);
         memcpy(&count, v + 12, 4);
         count &= 15;
