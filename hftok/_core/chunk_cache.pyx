@@ -428,6 +428,7 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
     cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, count = 0, i, k, most
     cdef uint8_t *table
     cdef uint8_t *line
+    cdef uint8_t *lines
     cdef uint8_t group[LONG_TRIES * 64]
     if old * 128 > c.budget // 4 or cache_bytes(c) + size > c.budget or old >= <int64_t>1 << 30:
         return False
@@ -449,9 +450,10 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
         c.long_table = table
         c.long_reserved = most
     c.long_mask = <uint32_t>(old * 2 - 1)
-    for i in range(0, old, LONG_TRIES):
-        memcpy(group, c.long_table + i * 64, LONG_TRIES * 64)
-        memset(c.long_table + i * 64, 0, LONG_TRIES * 64)
+    for i in range(old // LONG_TRIES):
+        lines = c.long_table + i * LONG_TRIES * 64
+        memcpy(group, lines, LONG_TRIES * 64)
+        memset(lines, 0, LONG_TRIES * 64)
         for k in range(LONG_TRIES):
             line = group + k * 64
             if not _empty(line) and not _vacated(line):
