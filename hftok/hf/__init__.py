@@ -43,6 +43,8 @@ class AutoTokenizer(_library.auto.AutoTokenizer):  # type: ignore[misc]
             tokenizer = _library.auto.AutoTokenizer.from_pretrained(
                 pretrained_model_name_or_path, *inputs, **reference_tokens(kwargs)
             )
+        if isinstance(tokenizer, bool):  # False, for a vocabulary that a class written in Python cannot load
+            return tokenizer
         if not is_accelerated(type(tokenizer)) and getattr(tokenizer, "is_accelerated", True):
             not_accelerated(tokenizer, "it has no backend that could be replaced")
         return tokenizer

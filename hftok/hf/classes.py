@@ -210,6 +210,23 @@ class _Asking(TokenizersBackend):  # type: ignore[misc]
         raise _Asked(kwargs)
 
 
+class _Silent:
+    """A logger that logs nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+def _without_log(function: Any) -> Any:
+    """A constructor that does not log: it is only asked, and logs when it is run."""
+    if not isinstance(function, FunctionType):
+        return function
+    names = {**function.__globals__, "logger": _Silent()}
+    made = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
 def _from_slow(base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a constructor has its backend converted from a vocabulary file although there is a tokenizer.json.
 
@@ -222,7 +239,8 @@ def _from_slow(base: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
         return False
     try:
         asking = type(base)(base.__name__, (base, _Asking), {})
-        base.__init__(object.__new__(asking), *args, **copy.deepcopy(kwargs))  # some add to the lists that they get
+        ask = _without_log(base.__init__)
+        ask(object.__new__(asking), *args, **copy.deepcopy(kwargs))  # some add to the lists that they get
     except _Asked as asked:
         return bool(asked.kwargs.get("from_slow"))
     except Exception:  # whatever is wrong, the constructor itself says it

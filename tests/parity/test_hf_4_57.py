@@ -132,6 +132,23 @@ def test_constructors_that_convert_although_there_is_a_file(
             assert (ours[0][0] == "error") == bool(given)  # which all make it convert, from what is not there any more
 
 
+def test_warnings_of_constructors_come_once(tmp_path: pathlib.Path) -> None:
+    own = tokenizers.Tokenizer(tokenizers.models.BPE({"<unk>": 0, "<s>": 1, "</s>": 2, "a": 3}, []))
+    own.save(str(tmp_path / "tokenizer.json"))
+    theirs, ours = (
+        outcome(package.LlamaTokenizerFast.from_pretrained, tmp_path) for package in (transformers, hftok.hf)
+    )
+    assert [level for level, _ in ours[2]] == [level for level, _ in theirs[2]] == ["WARNING"]
+    assert "legacy behaviour of the <class 'hftok.hf.LlamaTokenizerFast'>" in ours[2][0][1]
+
+
+def test_vocabularies_that_cannot_be_loaded(tmp_path: pathlib.Path) -> None:
+    tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, "a")).save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PLBartTokenizer"}')
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path) is False
+    assert hftok.hf.AutoTokenizer.from_pretrained(tmp_path) is False
+
+
 def test_preparing_ids() -> None:
     ids, other = list(range(20, 50)), list(range(60, 75))
     steps = [
