@@ -31,7 +31,6 @@ cdef class AddedMatcher:
     cdef Matcher m
     cdef readonly int64_t size
     cdef list _patterns                      # None: of a block, made when they are asked for
-    cdef _flatten(self, dump)
     cdef readonly bint takes_blanks          # lstrip or rstrip anywhere
     cdef readonly bint holds_blanks          # white space inside a pattern
     cdef readonly bint meets_cut             # some token makes it unsafe to cut a text before a space between words

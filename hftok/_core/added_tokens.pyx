@@ -6,10 +6,10 @@ special one while `encode_special_tokens` is set, and with `single_word` if a wo
 the regex crate; text taken by an earlier token still counts as its neighbour). `lstrip` and `rstrip` take the white space
 around along, on the left not beyond the end of the previous token.
 
-pyahocorasick builds the automaton; `dump()` gives its trie, which is flattened here for use without the GIL. Leftmost
-matches need no failure links: candidates are the places where some token's first byte stands, and a walk from there finds
-the longest token or none. Two tokens with one pattern (possible behind a normalizer): the one with the greater id wins; the
-reference takes either, at random.
+Leftmost-longest matches need no failure links, so that the trie of an Aho-Corasick automaton is all there is of it:
+candidates are the places where some token's first byte stands, and a walk from there finds the longest token or none. Two
+tokens with one pattern (possible behind a normalizer): the one with the greater id wins; the reference takes either, at
+random.
 
 A normalizer may leave nothing of a token. The empty pattern is then found at every byte where no other token is, at the
 text's end too, but not right behind one, and takes what its flags give it: often nothing, and all that it does is to cut the text there. Inside a
@@ -18,8 +18,6 @@ character that is no place to cut (a panic of the reference, MATCH_TOKEN with st
 import re
 from array import array
 from itertools import accumulate
-
-import ahocorasick
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -143,10 +141,12 @@ cdef class AddedMatcher:
             self.m.matches_empty = 1
             _fill(&self.m.empty, empty)
             memset(self.m.first, 1, 256)
-        automaton = ahocorasick.Automaton()
         for i, (data, token) in enumerate(by_pattern.items()):
             _fill(&self.m.rules[i], token)
-            automaton.add_word(data.decode("latin-1"), i)
+            node = trie_add(&self.m.trie, 0, data, len(data))
+            if node == TRIE_NONE:
+                raise MemoryError("no memory for the added tokens")
+            self.m.trie.values[node] = <uint32_t>i
             self.m.first[data[0]] = 1
             if len(data) > 1:
                 self.m.second[data[1]] = 1
@@ -154,33 +154,6 @@ cdef class AddedMatcher:
                 memset(self.m.second, 1, 256)
             if token[0][0].isspace():
                 self.m.begins_blank = 1
-        if by_pattern:
-            automaton.make_automaton()
-            self._flatten(automaton.dump())
-            for i, data in enumerate(by_pattern):
-                node = trie_find(&self.m.trie, 0, data, len(data))
-                self.m.trie.values[node] = <uint32_t>i
-
-    cdef _flatten(self, dump):
-        """The trie of a pyahocorasick automaton: edges (node, label, child), parents before children."""
-        nodes, edges, _ = dump
-        cdef dict number = {}
-        cdef dict children = {}
-        cdef uint8_t label
-        cdef uint32_t node
-        for parent, byte, child in edges:
-            children.setdefault(parent, []).append((byte, child))
-        have_parent = {child for _, _, child in edges}
-        roots = [node_id for node_id, _ in nodes if node_id not in have_parent]
-        stack = [(roots[0], 0)]
-        while stack:
-            node_id, at = stack.pop()
-            for byte, child in children.get(node_id, ()):
-                label = ord(byte) if isinstance(byte, str) else byte[0]
-                node = trie_add(&self.m.trie, at, &label, 1)
-                if node == TRIE_NONE:
-                    raise MemoryError("no memory for the added tokens")
-                stack.append((child, node))
 
     def __dealloc__(self):
         if not self.borrowed:
