@@ -15,7 +15,6 @@ that `base_symbol_order` asks for.
 """
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
 
 from hftok._core.text cimport utf8_decode
 from hftok._core.training.progress cimport Progress, Watch, stopped, watch_of
@@ -112,15 +111,20 @@ cdef struct Sight:               # of a character in one kind of place: the firs
     int64_t at                   # which byte of it
 
 
-cdef bint sorts_before(const WordSource *w, int64_t a, int64_t b) noexcept nogil:
-    cdef int64_t size_a = w.offset[a + 1] - w.offset[a], size_b = w.offset[b + 1] - w.offset[b]
-    cdef int order = memcmp(w.text + w.offset[a], w.text + w.offset[b], <size_t>min(size_a, size_b))
-    return order < 0 or (order == 0 and size_a < size_b)
+cdef bint sorts_before(const WordSource *w, const uint8_t *rank, int64_t a, int64_t b) noexcept nogil:
+    cdef int64_t size_a = w.offset[a + 1] - w.offset[a], size_b = w.offset[b + 1] - w.offset[b], i
+    cdef const uint8_t *p = w.text + w.offset[a]
+    cdef const uint8_t *q = w.text + w.offset[b]
+    for i in range(min(size_a, size_b)):
+        if p[i] != q[i]:
+            return rank[p[i]] < rank[q[i]]
+    return size_a < size_b
 
 
-cdef int find_sights(const WordSource *w, const uint32_t *number, Sight *sights, Watch *watch) noexcept nogil:
+cdef int find_sights(const WordSource *w, const uint8_t *rank, const uint32_t *number, Sight *sights, Watch *watch) noexcept nogil:
     """Of each character c that has a number, sights[3 * (number[c] - 1)] and the two behind it: as an inner, the last and the only
-    one of a word. Words are UTF-8 where characters are asked for (count_symbols has seen them). -2 where it was told to stop."""
+    one of a word. rank: place of each byte in the order of bytes. Words are UTF-8 where characters are asked for (count_symbols
+    has seen them). -2 where it was told to stop."""
     cdef int64_t i, k, at, size, looked = 0
     cdef const uint8_t *p
     cdef uint32_t c
@@ -138,7 +142,7 @@ cdef int find_sights(const WordSource *w, const uint32_t *number, Sight *sights,
         size = w.offset[i + 1] - w.offset[i]
         key = 0
         for k in range(8):
-            key = key << 8 | (p[k] if k < size else 0)
+            key = key << 8 | (rank[p[k]] if k < size else 0)
         at = 0
         while at < size:
             if w.characters:
@@ -151,7 +155,7 @@ cdef int find_sights(const WordSource *w, const uint32_t *number, Sight *sights,
             if kind >= 0 and number[c]:
                 sight = &sights[3 * <int64_t>(number[c] - 1) + kind]
                 if sight.word == 0 or key < sight.key or (
-                        key == sight.key and sight.word - 1 != i and sorts_before(w, i, sight.word - 1)):
+                        key == sight.key and sight.word - 1 != i and sorts_before(w, rank, i, sight.word - 1)):
                     sight.key = key
                     sight.word = i + 1
                     sight.at = at
@@ -287,7 +291,7 @@ cdef class Symbols:
                     if places & place:
                         wanted.setdefault(symbol, []).append((c, place))
             order = [s for s in base_symbol_order if s in wanted] if base_symbol_order is not None else []
-            for symbol in [*order, *self.as_met(wanted, clock)]:
+            for symbol in [*order, *self.as_met(wanted, strings, clock)]:
                 ids.setdefault(symbol, len(ids))
             used = set()
             for symbol, uses in wanted.items():
@@ -305,9 +309,10 @@ cdef class Symbols:
             self._used = sorted(used)
         self.vocab = [s.encode("utf-8") for s in ids]
 
-    def as_met(self, dict wanted, Progress clock):
-        """The symbols of `wanted` ({symbol: [(character, place)]}), in the order in which the words, sorted, have them. Those
-        that are the alphabet's by then have their ids, and may stand anywhere."""
+    def as_met(self, dict wanted, strings, Progress clock):
+        """The symbols of `wanted` ({symbol: [(character, place)]}), in the order in which the words, sorted, have them; words of
+        bytes are sorted as the characters that `strings` writes for them. Those symbols that are the alphabet's have their
+        ids, and may stand anywhere."""
         cdef uint32_t *number = self.new_table()
         cdef Sight *sights = NULL
         cdef const Sight *sight
@@ -315,6 +320,9 @@ cdef class Symbols:
         cdef int status
         cdef Watch *watch = watch_of(clock)
         cdef const WordSource *source = &self.source
+        places_of_bytes = sorted(range(256), key=strings.__getitem__) if strings else range(256)
+        cdef bytes ranks = bytes(sorted(range(256), key=places_of_bytes.__getitem__))
+        cdef const uint8_t *rank = ranks
         try:
             characters = sorted({c for uses in wanted.values() for c, _ in uses})
             for i, c in enumerate(characters):
@@ -323,7 +331,7 @@ cdef class Symbols:
             if sights == NULL:
                 raise MemoryError("out of memory while numbering characters")
             with nogil:
-                status = find_sights(source, number, sights, watch)
+                status = find_sights(source, rank, number, sights, watch)
             if status:
                 clock.fail("")
             met = {}
@@ -339,9 +347,9 @@ cdef class Symbols:
         words = {}
         for places in met.values():
             for c, _ in places:
-                words[c] = (<const char *>source.text + source.offset[c])[:source.offset[c + 1] - source.offset[c]]
-        rank = {word: i for i, word in enumerate(sorted(words, key=words.__getitem__))}
-        return sorted(met, key=lambda symbol: min((rank[word], at) for word, at in met[symbol]))
+                words[c] = (<const char *>source.text + source.offset[c])[:source.offset[c + 1] - source.offset[c]].translate(ranks)
+        turn = {word: i for i, word in enumerate(sorted(words, key=words.__getitem__))}
+        return sorted(met, key=lambda symbol: min((turn[word], at) for word, at in met[symbol]))
 
     @property
     def used(self):
