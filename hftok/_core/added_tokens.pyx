@@ -21,6 +21,8 @@ from itertools import accumulate
 
 import ahocorasick
 
+from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -30,6 +32,13 @@ from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.trie cimport ByteTrie, Edge, TRIE_NONE, trie_add, trie_find, trie_free, trie_init, trie_step
 from hftok._core.unicode cimport UC_WHITESPACE, UC_WORD, uc_props
 from hftok._core.worker cimport MATCH_NONE, MATCH_REFUSED, MATCH_TOKEN, Hit
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject *o)
+    void Py_DECREF(PyObject *o)
+    Py_ssize_t PyTuple_GET_SIZE(object o)
+    PyObject *PyTuple_GET_ITEM(object o, Py_ssize_t i)
+    PyObject *PyList_GET_ITEM(object o, Py_ssize_t i)
 
 
 cdef inline bint _word_before(const uint8_t *text, int64_t at) noexcept nogil:
@@ -113,6 +122,23 @@ def _meets_cut(str text, bint single_word, bint takes_blanks):
     )
 
 
+cdef object let_go(tuple dump):
+    """A dump of pyahocorasick's, whose lists and their items have one owner each: up to 2.3 it keeps a reference to each for ever,
+    some KB for every set of tokens that was ever compiled. The dump is new, so whoever else may own something is nobody."""
+    cdef PyObject *values
+    cdef PyObject *item
+    cdef Py_ssize_t i, k
+    for i in range(PyTuple_GET_SIZE(dump)):
+        values = PyTuple_GET_ITEM(dump, i)
+        for k in range(PyList_GET_SIZE(<object>values)):
+            item = PyList_GET_ITEM(<object>values, k)
+            while Py_REFCNT(item) > 1:
+                Py_DECREF(item)
+        while Py_REFCNT(values) > 1:
+            Py_DECREF(values)
+    return dump
+
+
 cdef class AddedMatcher:
     """The added tokens of one pass (raw or normalized).
 
@@ -156,7 +182,7 @@ cdef class AddedMatcher:
                 self.m.begins_blank = 1
         if by_pattern:
             automaton.make_automaton()
-            self._flatten(automaton.dump())
+            self._flatten(let_go(automaton.dump()))
             for i, data in enumerate(by_pattern):
                 node = trie_find(&self.m.trie, 0, data, len(data))
                 self.m.trie.values[node] = <uint32_t>i

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -131,3 +133,27 @@ def test_tokens_that_share_blanks(pre_tokenizer: str, flags: set[str]) -> None:
     for number, (first, second) in enumerate(itertools.permutations(BLANK_TOKENS, 2)):
         added = [(first, flags), (second, set()), ("\t", {"rstrip", "lstrip"})]
         assert_same(definition(added, pre_tokenizer=part, model=model), texts[number % 3 :: 3])
+
+
+def test_changes_of_the_added_tokens_lose_no_memory() -> None:
+    """Each change compiles a matcher anew; what one took goes with it."""
+    tokenizer = hftok.Tokenizer(hftok.models.WordLevel({"a": 0, "[U]": 1}, "[U]"))
+
+    def change(number: int) -> None:
+        tokenizer.add_tokens([f"<{number % 2}>"])
+        tokenizer.post_processor = None
+        tokenizer.normalizer = hftok.normalizers.NFC() if number % 2 else None
+        assert tokenizer.encode(f"a<{number % 2}>").ids[1] == 2 + number % 2
+
+    for number in range(20):
+        change(number)
+    tracemalloc.start()
+    change(0)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(100):
+        change(number)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 5000  # a tuple for each change would be more

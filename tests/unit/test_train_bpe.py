@@ -106,10 +106,38 @@ def test_negative_counts_are_merged_first() -> None:
     assert found
 
 
-def test_affix_symbols_are_numbered_by_their_bytes() -> None:
+def test_affix_symbols_are_numbered_as_they_are_met() -> None:
     words = {"cba": 2, "abc": 1, "é": 1}
     trained = train_bpe(words, vocab_size=0, continuing_subword_prefix="##", end_of_word_suffix="</w>")
-    assert trained.vocab == ["a", "b", "c", "é", "##a</w>", "##b", "##c</w>", "é</w>"]
+    assert trained.vocab == ["a", "b", "c", "é", "##b", "##c</w>", "##a</w>", "é</w>"]
+
+
+def test_affix_symbols_of_words_with_a_common_beginning() -> None:
+    words = {"abababababz": 1, "abababababyx": 1, "abababab": 0, "ab": 1, "b": 1, "ac\0": 1, "ac": 1}
+    settings = {"vocab_size": 0, "continuing_subword_prefix": "##", "special_tokens": ["##a"]}
+    expected = ["##a", "##b", "##y", "##x", "##z", "##c"]
+    assert [t for t in train_bpe(words, **settings).vocab if t[:2] == "##"] == [*expected, "##\0"]
+    raw = {word.encode(): count for word, count in words.items()}
+    trained = train_bpe(raw, symbols="byte_level", **settings)
+    assert [t for t in trained.vocab if t[:2] == "##"] == [*expected, "##Ā"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_affix_symbols_of_one_word_are_those_of_the_reference(seed: int) -> None:
+    """Nothing is random there with a single word, nor are the ties that follow."""
+    rng = random.Random(seed)
+    text = "".join(rng.choice("hgfedcba é東") for _ in range(60))
+    for prefix, suffix in (("##", None), (None, "</w>"), ("##", "</w>")):
+        affixes = {}
+        if prefix:
+            affixes["continuing_subword_prefix"] = prefix
+        if suffix:
+            affixes["end_of_word_suffix"] = suffix
+        theirs = Tokenizer(models.BPE())
+        trainer = trainers.BpeTrainer(vocab_size=60, show_progress=False, **affixes)
+        theirs.train_from_iterator([text], trainer)
+        expected = [token for token, _ in sorted(theirs.get_vocab().items(), key=lambda item: item[1])]
+        assert train_bpe({text: 1}, vocab_size=60, **affixes).vocab == expected
 
 
 def test_limit_alphabet() -> None:

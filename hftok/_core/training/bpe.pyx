@@ -89,8 +89,8 @@ def train_bpe(words, *, vocab_size=30000, min_frequency=0, special_tokens=(), li
     symbols                    "characters": words are UTF-8, symbols are characters; "byte_level": words are raw bytes, the
                                symbols the characters that ByteLevel writes for them; "bytes": words and symbols are raw
                                bytes, ids 0 to 255, the vocabulary is bytes
-    base_symbol_order          strings; symbols with affixes get their ids in this order, those not listed afterwards in the
-                               order of their bytes
+    base_symbol_order          strings; symbols with affixes get their ids in this order, those not listed afterwards as
+                               they are met in the words in the order of their bytes
     after                      uint32 array (merges, 3): left, right and made id of merges to make first, which the result
                                begins with. The ids are those of special_tokens, which then hold the whole vocabulary
     threads                    at most so many; None: as many as this process may use, by TOKENIZERS_PARALLELISM and

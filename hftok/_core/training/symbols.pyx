@@ -9,8 +9,9 @@ point order), `tokenize_words` (the prefix on every character but the first, the
 counted; such a symbol gets its id when first met).
 
 Where the reference is random we are not: of characters with equal counts the limit keeps the lowest code points (there: the
-order of a hash map), and symbols with affixes get their ids in the order of their bytes (there: the order in which a hash map
-gives the words), or in the order that `base_symbol_order` asks for.
+order of a hash map), and symbols with affixes get their ids as they are met in the words in the order of the words' bytes
+(there: in the order in which a hash map gives the words; what is the same in all of its orders is so here), or in the order
+that `base_symbol_order` asks for.
 """
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -104,6 +105,64 @@ cdef int64_t count_symbols(const WordSource *w, uint64_t *count, uint8_t *places
     return 0
 
 
+cdef struct Sight:               # of a character in one kind of place: the first word, in the order of their bytes, that has it
+    uint64_t key                 # that word's first eight bytes, as a number that is ordered as they are
+    int64_t word                 # 1 + its index; 0: none yet
+    int64_t at                   # which byte of it
+
+
+cdef bint sorts_before(const WordSource *w, const uint8_t *rank, int64_t a, int64_t b) noexcept nogil:
+    cdef int64_t size_a = w.offset[a + 1] - w.offset[a], size_b = w.offset[b + 1] - w.offset[b], i
+    cdef const uint8_t *p = w.text + w.offset[a]
+    cdef const uint8_t *q = w.text + w.offset[b]
+    for i in range(min(size_a, size_b)):
+        if p[i] != q[i]:
+            return rank[p[i]] < rank[q[i]]
+    return size_a < size_b
+
+
+cdef int find_sights(const WordSource *w, const uint8_t *rank, const uint32_t *number, Sight *sights, Watch *watch) noexcept nogil:
+    """Of each character c that has a number, sights[3 * (number[c] - 1)] and the two behind it: as an inner, the last and the only
+    one of a word. rank: place of each byte in the order of bytes. Words are UTF-8 where characters are asked for (count_symbols
+    has seen them). -2 where it was told to stop."""
+    cdef int64_t i, k, at, size, looked = 0
+    cdef const uint8_t *p
+    cdef uint32_t c
+    cdef int length = 1, kind
+    cdef uint64_t key
+    cdef Sight *sight
+    for i in range(w.n):
+        if w.offset[i] - looked >= LOOK:
+            looked = w.offset[i]
+            if stopped(watch):
+                return -2
+        if w.count[i] == 0:
+            continue
+        p = w.text + w.offset[i]
+        size = w.offset[i + 1] - w.offset[i]
+        key = 0
+        for k in range(8):
+            key = key << 8 | (rank[p[k]] if k < size else 0)
+        at = 0
+        while at < size:
+            if w.characters:
+                c = utf8_decode(p + at, &length)
+            else:
+                c = p[at]
+            kind = 0 if at else -1
+            if at + length >= size:
+                kind = 1 if at else 2
+            if kind >= 0 and number[c]:
+                sight = &sights[3 * <int64_t>(number[c] - 1) + kind]
+                if sight.word == 0 or key < sight.key or (
+                        key == sight.key and sight.word - 1 != i and sorts_before(w, rank, i, sight.word - 1)):
+                    sight.key = key
+                    sight.word = i + 1
+                    sight.at = at
+            at += length
+    return 0
+
+
 cdef class Symbols:
     """The initial symbols of `words`.
 
@@ -165,7 +224,7 @@ cdef class Symbols:
         else:
             strings = byte_level_characters() if mode == "byte_level" else None
             self.number_characters(seen, strings, special_tokens, limit_alphabet, initial_alphabet, prefix or "", suffix or "",
-                                   base_symbol_order)
+                                   base_symbol_order, clock)
         self.source.inner = self.inner
         self.source.first = self.first
         self.source.last = self.last
@@ -193,7 +252,7 @@ cdef class Symbols:
                 self.vocab.append(data)
 
     def number_characters(self, dict seen, strings, special_tokens, limit_alphabet, initial_alphabet, str prefix, str suffix,
-                          base_symbol_order):
+                          base_symbol_order, Progress clock):
         cdef int64_t c
         ids = {}
         for token in special_tokens:
@@ -232,7 +291,7 @@ cdef class Symbols:
                     if places & place:
                         wanted.setdefault(symbol, []).append((c, place))
             order = [s for s in base_symbol_order if s in wanted] if base_symbol_order is not None else []
-            for symbol in [*order, *sorted(wanted, key=str.encode)]:
+            for symbol in [*order, *self.as_met(wanted, strings, clock)]:
                 ids.setdefault(symbol, len(ids))
             used = set()
             for symbol, uses in wanted.items():
@@ -249,6 +308,48 @@ cdef class Symbols:
                         self.only[c] = id + FIRST_ID
             self._used = sorted(used)
         self.vocab = [s.encode("utf-8") for s in ids]
+
+    def as_met(self, dict wanted, strings, Progress clock):
+        """The symbols of `wanted` ({symbol: [(character, place)]}), in the order in which the words, sorted, have them; words of
+        bytes are sorted as the characters that `strings` writes for them. Those symbols that are the alphabet's have their
+        ids, and may stand anywhere."""
+        cdef uint32_t *number = self.new_table()
+        cdef Sight *sights = NULL
+        cdef const Sight *sight
+        cdef int64_t c, place
+        cdef int status
+        cdef Watch *watch = watch_of(clock)
+        cdef const WordSource *source = &self.source
+        places_of_bytes = sorted(range(256), key=strings.__getitem__) if strings else range(256)
+        cdef bytes ranks = bytes(sorted(range(256), key=places_of_bytes.__getitem__))
+        cdef const uint8_t *rank = ranks
+        try:
+            characters = sorted({c for uses in wanted.values() for c, _ in uses})
+            for i, c in enumerate(characters):
+                number[c] = <uint32_t>(i + 1)
+            sights = <Sight *>calloc(<size_t>len(characters) * 3 + 1, sizeof(Sight))
+            if sights == NULL:
+                raise MemoryError("out of memory while numbering characters")
+            with nogil:
+                status = find_sights(source, rank, number, sights, watch)
+            if status:
+                clock.fail("")
+            met = {}
+            for symbol, uses in wanted.items():
+                for c, place in uses:
+                    if place == 1:
+                        continue
+                    sight = &sights[3 * <int64_t>(number[c] - 1) + (0 if place == 2 else 1 if place == 4 else 2)]
+                    met.setdefault(symbol, []).append((sight.word - 1, sight.at))
+        finally:
+            free(number)
+            free(sights)
+        words = {}
+        for places in met.values():
+            for c, _ in places:
+                words[c] = (<const char *>source.text + source.offset[c])[:source.offset[c + 1] - source.offset[c]].translate(ranks)
+        turn = {word: i for i, word in enumerate(sorted(words, key=words.__getitem__))}
+        return sorted(met, key=lambda symbol: min((turn[word], at) for word, at in met[symbol]))
 
     @property
     def used(self):
