@@ -491,11 +491,11 @@ cdef class Engine:
                     box.seeded = True
                 call.workers[i] = box.w
             expected = <int64_t>(<double>documents.bytes * self.density)
-            if threads == 1 or documents.bytes < PLACE_AT:
+            # Without memory for as many tokens as there may be, each thread keeps what it makes: there may be fewer.
+            if threads == 1 or documents.bytes < PLACE_AT or (call.places != NULL and places_begin(
+                    call.places, expected + documents.n * (call.n_prefix + call.n_suffix) + 4096, call.want_spans, threads)):
                 call.places = NULL
             if call.places != NULL:
-                if places_begin(call.places, expected + documents.n * (call.n_prefix + call.n_suffix) + 4096, call.want_spans, threads):
-                    raise MemoryError("no memory for the tokens")
                 expected = <int64_t>(8 * UNIT_MOST * self.density)
             else:
                 expected //= threads
