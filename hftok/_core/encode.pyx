@@ -592,7 +592,8 @@ cdef Encoding encode_text(Engine engine, Settings settings, object text, bint ad
         if block == NULL:
             raise MemoryError("no memory for the Encodings")
         out = <uint32_t *>block_data(block)
-        memcpy(out, box.w.ids, <size_t>n * 4)
+        if n:                # else the worker may have no buffer yet
+            memcpy(out, box.w.ids, <size_t>n * 4)
     finally:
         engine.checkin(box)
     # A column of one value has no memory (encoding.pxd).

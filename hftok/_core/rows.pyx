@@ -237,7 +237,8 @@ cdef object ids_of_text(Engine engine, object text, Affix affix, bint exact):
         engine.encode_short(box, text, affix, 0, &end)
         n = box.w.n_ids
         ids = new_uint32(n)
-        memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), box.w.ids, <size_t>n * 4)
+        if n:                # else the worker may have no buffer yet
+            memcpy(cnp.PyArray_DATA(<cnp.ndarray>ids), box.w.ids, <size_t>n * 4)
         return ids
     finally:
         engine.checkin(box)
