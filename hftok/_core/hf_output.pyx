@@ -28,6 +28,7 @@ cdef extern from "matrix.h" nogil:
 
 cdef enum:
     GROUP = 256              # rows that one thread writes at a time
+    MANY = 16                # rows from which on lists are made without the collector
 
 cdef enum Column:
     IDS
@@ -192,7 +193,30 @@ cdef void _write_group(void *ctx, int64_t group, int thread) noexcept nogil:
 
 # ---------------------------------------------------------------------- lists
 
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    static int hftok_collector_rests(void) { return 0; }
+    #else
+    static int hftok_collector_rests(void) { return PyGC_Disable(); }
+    #endif
+    """
+    bint _collector_rests "hftok_collector_rests"()
+    int PyGC_Enable()
+
+
 cdef object _lists(Rows *r):
+    """The rows as Python has them. While there are many to make the collector rests: it would look at all of them a dozen times, and
+    nothing of it can be garbage. Nobody else runs meanwhile."""
+    cdef bint rests = r.n > MANY and _collector_rests()
+    try:
+        return _columns(r)
+    finally:
+        if rests:
+            PyGC_Enable()
+
+
+cdef object _columns(Rows *r):
     cdef dict result
     cdef list rows
     cdef int64_t i
