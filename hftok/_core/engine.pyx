@@ -61,7 +61,7 @@ include "emit.pxi"
 cdef enum:
     UNIT_MOST = 1 << 18      # bytes of text in a work unit: at most (its tokens then fit a core's cache), ...
     UNIT_LEAST = 1 << 16     # ... and at least, so that waking a thread up pays
-    LEARN_AT = 1 << 20       # bytes of text in a call from which on it tells how many tokens to expect of others
+    LEARN_AT = 1 << 15       # bytes of text in a call from which on it tells how many tokens to expect of others
     PLACE_AT = 1 << 20       # bytes of text in a call from which on several threads put their tokens where they belong at once
     PROVE_AT = 1 << 22       # bytes of text in all calls from which on a BPE vocabulary is looked through for what it proves
     HOLD_BYTES = 8192        # bytes of text in a call below which the GIL is kept: some 20 us

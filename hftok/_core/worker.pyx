@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from hftok._core.array_memory cimport kept_free, kept_realloc
-from hftok._core.chunk_cache cimport cache_free, cache_init
+from hftok._core.chunk_cache cimport MAX_SPILLED, cache_free, cache_init
 
 cdef extern from "memory.h" nogil:
     void ht_huge(void *p, size_t size)
@@ -139,9 +139,12 @@ cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
     cdef int64_t capacity
     cdef void *p
     if w.n_ids == 0 and w.n_ids + tokens + 8 > w.id_capacity:
-        # Nothing to keep: no copy of what a smaller call has left.
+        # Nothing to keep: no copy of what a smaller call has left. A flush asks for room for whatever its chunks may give
+        # (lookup.pxi), in the end too: for what is expected and no more the answer would be twice as much.
         if w.expected > tokens:
             tokens = w.expected
+        if w.expected > (MAX_SPILLED + 4) * BATCH:
+            tokens = w.expected + (MAX_SPILLED + 4) * BATCH
         worker_drop_ids(w)
     if w.n_ids + tokens + 8 > w.id_capacity or (w.want_spans and w.spans == NULL) or (w.want_words and w.words == NULL):
         capacity = w.id_capacity
