@@ -136,15 +136,16 @@ cdef void worker_drop_ids(Worker *w) noexcept nogil:
 
 cdef int worker_id_room(Worker *w, int64_t tokens) noexcept nogil:
     """Room for `tokens` more tokens of output; 0, or SCAN_NO_MEMORY."""
-    cdef int64_t capacity
+    cdef int64_t capacity, wanted
     cdef void *p
     if w.n_ids == 0 and w.n_ids + tokens + 8 > w.id_capacity:
         # Nothing to keep: no copy of what a smaller call has left. A flush asks for room for whatever its chunks may give
         # (lookup.pxi), in the end too: for what is expected and no more the answer would be twice as much.
-        if w.expected > tokens:
-            tokens = w.expected
-        if w.expected > (MAX_SPILLED + 4) * BATCH:
-            tokens = w.expected + (MAX_SPILLED + 4) * BATCH
+        wanted = w.expected
+        if wanted > (MAX_SPILLED + 4) * BATCH:
+            wanted += (MAX_SPILLED + 4) * BATCH
+        if wanted > tokens:
+            tokens = wanted
         worker_drop_ids(w)
     if w.n_ids + tokens + 8 > w.id_capacity or (w.want_spans and w.spans == NULL) or (w.want_words and w.words == NULL):
         capacity = w.id_capacity
