@@ -77,8 +77,8 @@ cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_lo
 
 
 cdef void cache_free(ChunkCache *c) noexcept nogil:
-    _drop_table(c)
-    _drop_long_table(c)
+    _drop_table(c.table, &c.reserved)
+    _drop_table(c.long_table, &c.long_reserved)
     free(c.arena)
     free(c.door)
     memset(c, 0, sizeof(ChunkCache))
@@ -108,7 +108,7 @@ cdef int cache_reserve(ChunkCache *c, int64_t count) noexcept nogil:
     table = _table(buckets)
     if table == NULL:
         return -1
-    _drop_table(c)
+    _drop_table(c.table, &c.reserved)
     c.table = table
     c.mask = <uint32_t>(buckets - 1)
     return 0
@@ -125,7 +125,7 @@ cdef int cache_adopt(ChunkCache *c, const ChunkCache *prototype) noexcept nogil:
         return -1
     ht_huge(t, <size_t>size)
     memcpy(t, prototype.table, <size_t>size)
-    _drop_table(c)
+    _drop_table(c.table, &c.reserved)
     c.table = t
     c.mask = prototype.mask
     c.count = prototype.count
@@ -329,34 +329,50 @@ cdef inline bint _place(uint8_t *table, uint32_t mask, const ht_key *key, uint32
     return False
 
 
+cdef bint _make_twice(uint8_t **table, int64_t *reserved, int64_t size, int64_t most) noexcept nogil:
+    """Memory for a table of `size` bytes to become twice as long, its second half zero; False: there is none. most: bytes that it
+    may ever have."""
+    cdef uint8_t *moved = NULL
+    cdef int64_t room = 0
+    if 2 * size <= reserved[0]:
+        return True
+    if 2 * size >= RESERVE_FROM:
+        # From here on in place: fresh memory is dear, and copies are made of it.
+        room = 2 * size
+        while room * 2 <= most:
+            room *= 2
+        moved = <uint8_t *>ht_reserve(<size_t>room)
+    if moved == NULL:
+        room = 0
+        moved = _table(2 * size // 64)
+        if moved == NULL:
+            return False
+    memcpy(moved, table[0], <size_t>size)
+    _drop_table(table[0], reserved)
+    table[0] = moved
+    reserved[0] = room
+    return True
+
+
+cdef void _drop_table(uint8_t *table, int64_t *reserved) noexcept nogil:
+    if reserved[0]:
+        ht_unreserve(table, <size_t>reserved[0])
+    else:
+        ht_aligned_free(table)
+    reserved[0] = 0
+
+
 cdef bint _grow(ChunkCache *c) noexcept nogil:
     """Twice the buckets. A bucket's number is the end of its keys' hash, so a key stays in its bucket or goes to the one as far
     behind as the table was long, which is empty, into the same slot."""
     cdef int64_t old = <int64_t>c.mask + 1, i, slot
-    cdef int64_t size = old * 64, most
-    cdef uint8_t *table
+    cdef int64_t size = old * 64
     cdef uint8_t *b
     cdef ht_key key
     if old * 128 > c.budget // 2 or cache_bytes(c) + size > c.budget or old >= <int64_t>1 << 30:
         return False
-    if 2 * size > c.reserved:
-        table = NULL
-        most = 0
-        if 2 * size >= RESERVE_FROM:
-            # From here on in place: fresh memory is dear, and copies are made of it.
-            most = 2 * size
-            while most * 2 <= c.budget // 2:
-                most *= 2
-            table = <uint8_t *>ht_reserve(<size_t>most)
-        if table == NULL:
-            most = 0
-            table = _table(old * 2)
-            if table == NULL:
-                return False
-        memcpy(table, c.table, <size_t>size)
-        _drop_table(c)
-        c.table = table
-        c.reserved = most
+    if not _make_twice(&c.table, &c.reserved, size, c.budget // 2):
+        return False
     for i in range(old):
         b = c.table + i * 64
         for slot in range(2):
@@ -368,14 +384,6 @@ cdef bint _grow(ChunkCache *c) noexcept nogil:
                     memset(b + slot * 16, 0, 16)
     c.mask = <uint32_t>(old * 2 - 1)
     return True
-
-
-cdef void _drop_table(ChunkCache *c) noexcept nogil:
-    if c.reserved:
-        ht_unreserve(c.table, <size_t>c.reserved)
-    else:
-        ht_aligned_free(c.table)
-    c.reserved = 0
 
 
 cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Value *value) noexcept nogil:
@@ -425,30 +433,14 @@ cdef int _place_long(uint8_t *table, uint32_t mask, const uint8_t *key48, uint32
 cdef bint _grow_long(ChunkCache *c) noexcept nogil:
     """Twice the lines. A key's lines are LONG_TRIES neighbours, the end of its hash says which; so the keys of one such group stay
     in it or go to the one as far behind as the table was long, which is empty."""
-    cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, count = 0, i, k, most
-    cdef uint8_t *table
+    cdef int64_t old = <int64_t>c.long_mask + 1, size = old * 64, count = 0, i, k
     cdef uint8_t *line
     cdef uint8_t *lines
     cdef uint8_t group[LONG_TRIES * 64]
     if old * 128 > c.budget // 4 or cache_bytes(c) + size > c.budget or old >= <int64_t>1 << 30:
         return False
-    if 2 * size > c.long_reserved:
-        table = NULL
-        most = 0
-        if 2 * size >= RESERVE_FROM:
-            most = 2 * size
-            while most * 2 <= c.budget // 4:
-                most *= 2
-            table = <uint8_t *>ht_reserve(<size_t>most)
-        if table == NULL:
-            most = 0
-            table = _table(old * 2)
-            if table == NULL:
-                return False
-        memcpy(table, c.long_table, <size_t>size)
-        _drop_long_table(c)
-        c.long_table = table
-        c.long_reserved = most
+    if not _make_twice(&c.long_table, &c.long_reserved, size, c.budget // 4):
+        return False
     c.long_mask = <uint32_t>(old * 2 - 1)
     for i in range(old // LONG_TRIES):
         lines = c.long_table + i * LONG_TRIES * 64
@@ -461,14 +453,6 @@ cdef bint _grow_long(ChunkCache *c) noexcept nogil:
                 count += 1
     c.long_count = count
     return True
-
-
-cdef void _drop_long_table(ChunkCache *c) noexcept nogil:
-    if c.long_reserved:
-        ht_unreserve(c.long_table, <size_t>c.long_reserved)
-    else:
-        ht_aligned_free(c.long_table)
-    c.long_reserved = 0
 
 
 cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, const Value *value) noexcept nogil:
