@@ -4,17 +4,16 @@ The grammar is that of RFC 8259, with NaN and Infinity as Python's json reads th
 surrogates that do not pair read as U+FFFD, as invalid UTF-8 does.
 Left to others: lines, and what is done with the text (files.pyx).
 """
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
+from hftok._core.json_text cimport NO_ESCAPE, escaped as escaped_character, hex4, plain_end
 from hftok._core.text cimport utf8_encode
 
 cdef enum:
     MAX_DEPTH = 512
 
-cdef extern from "json_plain.h" nogil:
-    const uint8_t *_plain "ht_json_plain"(const uint8_t *p, const uint8_t *end)
 
 cdef void json_blanks(Line *l) noexcept nogil:
     while l.p < l.end and (l.p[0] == 32 or 9 <= l.p[0] <= 10 or l.p[0] == 13):
@@ -23,7 +22,7 @@ cdef void json_blanks(Line *l) noexcept nogil:
 
 cdef bint _string(Line *l, const uint8_t **text, int64_t *size, bint *escaped) noexcept nogil:
     """A string, from its opening quote on."""
-    cdef int i
+    cdef uint64_t high = 0
     escaped[0] = False
     if l.p >= l.end or l.p[0] != 34:
         l.error = "expected a string"
@@ -31,7 +30,7 @@ cdef bint _string(Line *l, const uint8_t **text, int64_t *size, bint *escaped) n
     l.p += 1
     text[0] = l.p
     while l.p < l.end:
-        l.p = _plain(l.p, l.end)
+        l.p = plain_end(l.p, l.end, &high)
         if l.p == l.end:
             break
         if l.p[0] == 34:
@@ -44,28 +43,20 @@ cdef bint _string(Line *l, const uint8_t **text, int64_t *size, bint *escaped) n
             if l.p >= l.end:
                 break
             if l.p[0] == 117:
-                for i in range(1, 5):
-                    if l.p + i >= l.end or _hex(l.p[i]) < 0:
-                        l.error = "invalid \\u escape"
-                        return False
+                if l.end - l.p < 5 or hex4(l.p + 1) < 0:
+                    l.error = "invalid \\u escape"
+                    return False
                 l.p += 5
                 continue
-            if memchr(b'"\\/bfnrt', l.p[0], 8) == NULL:
+            if escaped_character(l.p[0]) == NO_ESCAPE:
                 l.error = "invalid escape"
                 return False
-        elif l.p[0] < 32:
+        else:
             l.error = "control character in a string"
             return False
         l.p += 1
     l.error = "unterminated string"
     return False
-
-
-cdef inline int _hex(uint8_t c) noexcept nogil:
-    if 48 <= c <= 57:
-        return c - 48
-    c |= 32
-    return c - 87 if 97 <= c <= 102 else -1
 
 
 cdef bint _is_number(const uint8_t *p, const uint8_t *end) noexcept nogil:
@@ -208,10 +199,6 @@ cdef bint _equal(const uint8_t *text, int64_t size, bint escaped, const uint8_t 
     return same
 
 
-cdef inline uint32_t _u16(const uint8_t *p) noexcept nogil:
-    return <uint32_t>((_hex(p[0]) << 12) | (_hex(p[1]) << 8) | (_hex(p[2]) << 4) | _hex(p[3]))
-
-
 cdef int64_t json_unescape(const uint8_t *text, int64_t size, uint8_t *out) noexcept nogil:
     cdef int64_t i = 0, n
     cdef uint8_t *o = out
@@ -228,13 +215,13 @@ cdef int64_t json_unescape(const uint8_t *text, int64_t size, uint8_t *out) noex
             break
         c = slash[1]
         if c != 117:
-            o[0] = 8 if c == 98 else 12 if c == 102 else 10 if c == 110 else 13 if c == 114 else 9 if c == 116 else c
+            o[0] = escaped_character(c)
             o += 1
             continue
-        cp = _u16(text + i)
+        cp = <uint32_t>hex4(text + i)
         i += 4
         if 0xD800 <= cp < 0xDC00 and i + 6 <= size and text[i] == 92 and text[i + 1] == 117:
-            low = _u16(text + i + 2)
+            low = <uint32_t>hex4(text + i + 2)
             if 0xDC00 <= low < 0xE000:
                 cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00)
                 i += 6

@@ -1,27 +1,13 @@
-# The source of JSON strings: what both readers (json_reader, model_tables) have to know of it.
+# The source of JSON strings: what all readers (json_reader, model_tables, json_line) have to know of it.
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
+
+cdef extern from "json_plain.h" nogil:
+    # The first quotation mark, backslash or control character from p on, or the end. high: the bytes before it, or-ed, as far as
+    # is_ascii asks.
+    const uint8_t *plain_end "ht_json_plain"(const uint8_t *p, const uint8_t *end, uint64_t *high)
 
 cdef enum:
     NO_ESCAPE = 0            # no letter stands for this character
-
-
-cdef inline const uint8_t *plain_end(const uint8_t *p, const uint8_t *end, uint64_t *high) noexcept nogil:
-    """The first quotation mark, backslash or control character from p on, or the end. high: the bytes before it, or-ed."""
-    cdef uint64_t w, hit
-    cdef uint64_t ones = 0x0101010101010101ULL
-    while end - p >= 8:
-        memcpy(&w, p, 8)
-        hit = ((w - ones * 0x20) & ~w) | (((w ^ (ones * 0x22)) - ones) & ~(w ^ (ones * 0x22)))
-        hit = (hit | (((w ^ (ones * 0x5C)) - ones) & ~(w ^ (ones * 0x5C)))) & (ones << 7)
-        if hit:
-            break
-        high[0] |= w
-        p += 8
-    while p < end and p[0] != c'"' and p[0] != c"\\" and p[0] >= 0x20:
-        high[0] |= p[0]
-        p += 1
-    return p
 
 
 cdef inline bint is_ascii(uint64_t high) noexcept nogil:
