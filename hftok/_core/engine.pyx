@@ -667,13 +667,11 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
                         free(units)
                         raise MemoryError("no memory for the work units")
                     units = grown
-                units[n].first = i
-                units[n].last = i + 1
+                _whole_documents(&units[n], i, i + 1)
                 units[n].start = start
                 units[n].end = stop
                 units[n].begins = start == 0
                 units[n].finishes = stop == d.size
-                units[n].done = units[n].placed = 0
                 n += 1
                 start = stop
             first = i + 1

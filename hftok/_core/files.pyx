@@ -10,7 +10,7 @@ not overlap with itself ("\\n\\n" does in three line breaks, where only what com
 such a one are one stretch.
 """
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -49,9 +49,9 @@ cdef struct Search:
     const uint8_t *separator # text: what to cut at, its length, and its rarest byte
     int64_t n
     int64_t rarest
+    int64_t behind           # ... and the end of the last one in the stretches that have been taken
     const uint8_t *field     # JSON lines: the key and its length
     int64_t field_size
-    int64_t behind           # ... the last separator in the stretches that have been taken
     Stretch *stretches
 
 
@@ -160,14 +160,16 @@ cdef class FileDocuments(Documents):
         """The documents of the next stretch, and what memory they lie in."""
         cdef uint8_t **blocks
         cdef const uint8_t *start = m.data + search.behind
+        cdef int64_t before
         if s.no_memory:
             raise MemoryError("no memory for the documents")
         if s.n:
             if search.separator != NULL:
                 # The first document begins where the last one of the stretches before ended.
-                s.bytes += s.docs[0].data - start
-                s.docs[0].size += s.docs[0].data - start
+                before = s.docs[0].data - start
                 s.docs[0].data = start
+                s.docs[0].size += before
+                s.bytes += before
                 search.behind = s.behind
             self.room(s.n)
             memcpy(self.docs + self.n, s.docs, <size_t>s.n * sizeof(Doc))
