@@ -89,13 +89,19 @@ def _plan_unsplit(stages, splits):
 cdef uint32_t[4][2064] _stable
 
 
+cdef int number_of(int bit):
+    """0 to 3: NFD, NFKD, NFC, NFKC."""
+    cdef int which = 0
+    while bit >> which != 1:
+        which += 1
+    return which
+
+
 cdef const uint32_t *stable_bits(int bit):
     """A bit for each code point below U+10000: uc_stable has `bit`; and for each first byte of UTF-8 whether all characters have it
     that begin so (simd/stable.h). Made once a process."""
-    cdef int which = 0, cp
+    cdef int which = number_of(bit), cp
     cdef uint8_t *whole
-    while bit >> which != 1:
-        which += 1
     if not _stable[which][0]:        # U+0000 is stable
         whole = <uint8_t *>&_stable[which][2048]
         memset(whole, 1, 64)
@@ -114,16 +120,12 @@ cdef bint[4] _has_kinds
 
 cdef const uint8_t *mark_kinds(int bit):
     """What the code points below U+10000 are to a normal form: RawRules.kinds. Made once a process."""
-    cdef int which = 0, cp, ccc
-    cdef bint compat, composes
+    cdef int which = number_of(bit), cp, ccc
+    cdef bint compat = which & 1, composes = which >= 2
     cdef uint32_t parts[18]
     cdef const uint32_t *stable = stable_bits(bit)
-    while bit >> which != 1:
-        which += 1
     if _has_kinds[which]:
         return _kinds[which]
-    compat = which & 1
-    composes = which >= 2
     for cp in range(128, 0x10000):
         if stable[cp >> 5] >> (cp & 31) & 1:
             continue

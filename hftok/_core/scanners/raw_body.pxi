@@ -247,14 +247,8 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
     return SCAN_OK
 
 
-cdef inline bint char_stable(const RawRules *r, const uint8_t *text, int *length) noexcept nogil:
-    cdef uint32_t cp = utf8_decode(text, length)
-    if cp < 0x10000:
-        return r.stable_bits[cp >> 5] >> (cp & 31) & 1
-    return uc_stable(cp) & r.stable != 0
-
-
 cdef inline int kind_of(const RawRules *r, uint32_t cp) noexcept nogil:
+    """0: the normal form leaves the character alone, whatever stands around it; else as in RawRules.kinds."""
     if cp < 0x10000:
         return r.kinds[cp]
     return 0 if uc_stable(cp) & r.stable else KIND_CHANGES
@@ -302,6 +296,7 @@ cdef inline int64_t stable_until(const RawRules *r, const uint8_t *text, int64_t
     """The first place from i on with a character that the normal form may change, or that may take part in a change; or size."""
     cdef int length, m
     cdef int64_t stop, quiet
+    cdef uint64_t eight
     while i < size:
         m = ht_stable_block(text + i, 64, r.stable_bits) if size - i >= 66 else 0
         if m > 0:
@@ -309,6 +304,11 @@ cdef inline int64_t stable_until(const RawRules *r, const uint8_t *text, int64_t
             continue
         stop = i + 64 if size - i > 64 else size
         while i < stop:
+            if i + 8 <= size:
+                memcpy(&eight, text + i, 8)
+                if not eight & <uint64_t>0x8080808080808080:
+                    i += 8
+                    continue
             if text[i] < 128:
                 i += 1
                 continue
@@ -343,7 +343,7 @@ cdef int normal_slice(Worker *w, const uint8_t *text, int64_t size, int64_t at, 
         windows += 1
         if windows < WINDOWS:
             stop = bad
-            while stop < size and text[stop] >= 128 and not char_stable(r, text + stop, &length):
+            while stop < size and text[stop] >= 128 and kind_of(r, utf8_decode(text + stop, &length)) != 0:
                 stop += length
         error = w.normalize(w, text + start, stop - start, out, &n)
         if error:
