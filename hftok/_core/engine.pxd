@@ -10,6 +10,7 @@ from hftok._core.metaspace_chunks cimport Bytes, MarkedWords
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.places cimport Places
 from hftok._core.raw_rules cimport RawScanner
+from hftok._core.early_chars cimport EarlyChars
 from hftok._core.seeds cimport SeedTable
 from hftok._core.worker cimport Kernels, WordMerges, Worker
 
@@ -104,6 +105,8 @@ cdef class Engine:
     cdef bint seeded
     cdef bint looked_through                 # ... which has been decided
     cdef bint cuts_decided                   # so has it been whether raw chunks may be cut
+    cdef EarlyChars early                    # characters that are symbols from the start, or None, ...
+    cdef bint early_decided                  # ... which has been decided
     cdef double density                      # tokens that a byte of text is likely to give
     cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings

@@ -36,6 +36,7 @@ from hftok._core.normalized cimport PT_NO_MEMORY, PT_PYTHON, PT_TOO_LONG, PreTok
 from hftok._core.parallel cimport parallel_for
 from hftok._core.places cimport places_begin, places_done, places_restart
 from hftok._core.raw_rules cimport RawScanner
+from hftok._core.early_chars cimport early_chars
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
 from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport all_stable
@@ -201,6 +202,10 @@ cdef class WorkerBox:
             self.w.merges = NULL
             return
         self.merges.seeds = self.context.seeds
+        self.merges.early = &e.early.table if e.early is not None and self.context.kind == CHUNK_BYTES else NULL
+        self.merges.whole = &model.map.table if model.ignore_merges else NULL
+        # A word of spaces that stand for marks is not the vocabulary's as it is.
+        self.merges.longest = 16 if model.ignore_merges and self.context.kind == CHUNK_MARKS else LONG_KEY
         self.w.merges = &self.merges
 
     def __dealloc__(self):
@@ -451,6 +456,9 @@ cdef class Engine:
             # Under ignore_merges that takes a proof of all tokens, and serves text beyond ASCII only.
             self.cuts_decided = True
             self.raw.allow_cuts()
+        if not self.early_decided and _holds_high(documents):
+            self.early_decided = True
+            self.early = early_chars(self.raw.model)
         if self.looked_through:
             return 0
         self.looked_through = True

@@ -3,6 +3,7 @@ from libc.stdint cimport uint32_t
 
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.models.bpe cimport BPEModel
+from hftok._core.models.safe_cuts cimport CutTable
 from hftok._core.worker cimport Finder, RawRules
 
 cdef class RawScanner:
@@ -14,6 +15,7 @@ cdef class RawScanner:
     cdef BPEModel model
     cdef uint32_t char_ids[256]      # unsplit text: ids of the ASCII characters, a space being a mark; or NO_SYMBOL
     cdef uint32_t *char_pairs        # ... character << 8 | character -> rank of the merge of the two, or NO_RANK
+    cdef CutTable word_cuts          # allow_cuts: the model's, with words that are not to be cut
     cdef object keep
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1

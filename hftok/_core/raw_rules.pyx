@@ -12,16 +12,16 @@ Added tokens. Those of the raw pass cut the text first and those of the normaliz
 `added_tokens`. Where the normalizer leaves the text alone, the normalized pass can look at the raw text; where it may not,
 texts that could hold such a token (behind the normalizer) take the exact path.
 """
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.merges cimport NO_SYMBOL, fill_pair_ranks
-from hftok._core.models.safe_cuts cimport SafeCuts, may_join
-from hftok._core.seeds cimport all_proved
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, may_join, word_bit
+from hftok._core.seeds cimport unproved_words
 from hftok._core.unicode cimport uc_ccc, uc_decompose, uc_decompose_compat, uc_second, uc_stable
 from hftok._core.worker cimport (
     HT_FIRST, HT_SECOND, KIND_CHANGES, KIND_JOINS, PREFIX_ALWAYS, PREFIX_FIRST, PREFIX_NONE, PREFIX_SPACE, Finder, boundaries_fn,
@@ -29,6 +29,12 @@ from hftok._core.worker cimport (
 
 from hftok._core.char_tables import flatten
 from hftok._core.scanners.recognise import recognise
+
+cdef extern from "publish.h" nogil:
+    void *ht_publish(void **slot, void *p)
+
+cdef enum:
+    MOST_MARKED = 1 << 14    # words that are not to be cut: with 64 bits for each, at most one other in 64 has such a bit
 
 MARK = "\u2581"
 
@@ -147,9 +153,11 @@ cdef class RawScanner:
     def __cinit__(self):
         memset(&self.rules, 0, sizeof(self.rules))
         self.char_pairs = NULL
+        self.word_cuts.whole = NULL
 
     def __dealloc__(self):
         free(self.char_pairs)
+        free(self.word_cuts.whole)
 
     def __init__(self, Pipeline pipeline not None, plan not None, size_t boundaries=0):
         cdef int i
@@ -263,9 +271,30 @@ cdef class RawScanner:
 
     def allow_cuts(self):
         """Byte-level text: cut chunks from now on where that cannot change a token. A model that looks for whole words must not
-        miss one, nor find one in a part of a word: then all tokens must be what the merges make of their text anyhow, and to
-        know that the vocabulary has to be looked through, which only a large call is worth."""
+        miss one, nor find one in a part of a word. Tokens that are what the merges make of their text anyhow do not
+        matter; the others are marked, and a word that is one, or would have one for a part, stays whole. To know them the vocabulary
+        has to be looked through, which only a large call is worth."""
+        cdef CutTable *cuts
+        cdef const uint8_t *text
+        cdef uint64_t bit
         if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
             return
-        if not self.model.ignore_merges or all_proved(self.model):
-            self.rules.cuts = &self.model.byte_cuts.table
+        cuts = &self.model.byte_cuts.table
+        words = unproved_words(self.model) if self.model.ignore_merges else []
+        if words is None or len(words) > MOST_MARKED:
+            return
+        if words:
+            if self.word_cuts.whole != NULL:
+                return
+            self.word_cuts = cuts[0]
+            cuts = &self.word_cuts
+            cuts.whole_mask = (<uint64_t>64 << (len(words) - 1).bit_length()) - 1
+            cuts.whole = <uint64_t *>calloc(<size_t>(cuts.whole_mask >> 6) + 1, 8)
+            if cuts.whole == NULL:
+                raise MemoryError("no memory for the scanner's tables")
+            for word in words:
+                padded = word + bytes(8)
+                text = padded
+                bit = word_bit(cuts, text, len(word))
+                cuts.whole[bit >> 6] |= <uint64_t>1 << (bit & 63)
+        ht_publish(<void **>&self.rules.cuts, cuts)      # other threads may be scanning

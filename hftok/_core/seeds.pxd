@@ -17,20 +17,13 @@ cdef enum:
     BASE = -1
     UNPROVED = -2
 
-cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL
-
-cdef enum:
-    UNDECIDED = 0
-    NOT_ALL = 1
-    ALL_PROVED = 2
+cdef int32_t *ranks_of_making(BPEModel model) except NULL
 
 cdef class Proof:
     cdef uint8_t *proved     # a bit for each id: its token is what its own text is encoded to. NULL: not looked into yet
-    cdef int all             # ... and so is every token of ByteLevel characters: UNDECIDED, NOT_ALL, ALL_PROVED
     cdef Block block         # keeps the memory of bits that are borrowed
     cdef bint borrowed
     cdef int find_tokens(self, BPEModel model) except -1
-    cdef int find_all(self, BPEModel model) except -1
     cdef inline bint holds(self, uint32_t id) noexcept nogil:
         return self.proved[id >> 3] >> (id & 7) & 1
 
@@ -38,7 +31,7 @@ cdef class Proof:
 # seeds_free gives the memory back.
 cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bint marks) except -1
 cdef void seeds_free(SeedTable *seeds) noexcept nogil
-cdef bint all_proved(BPEModel model) except -1
+cdef list unproved_words(BPEModel model)
 
 
 cdef inline uint32_t seeds_find(const SeedTable *seeds, const ht_key *key, uint32_t hash) noexcept nogil:

@@ -110,9 +110,8 @@ cdef inline void fetch_ahead(MergeTable merges, const VocabTable *v, const int32
     prefetch(v.text.data + v.offsets[entry[t.merged[rank + AHEAD]]])
 
 
-cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
-    """By id, for a model that is `provable`; the caller frees them. until_failure: no further than to the first byte-level token
-    that is certainly not proved."""
+cdef int32_t *ranks_of_making(BPEModel model) except NULL:
+    """By id, for a model that is `provable`; the caller frees them."""
     cdef MergeTable merges = model.merge_table
     cdef const PairTable *t = &merges.table
     cdef const VocabTable *v = &model.map.table
@@ -120,18 +119,14 @@ cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
     cdef int32_t *rank_of
     cdef uint32_t *part              # ids of the left and right part of each rank
     cdef uint32_t *entry             # place of each id
-    cdef uint32_t *last = NULL       # until_failure: the last rank that makes each id
     cdef uint32_t left, right
     rank_of = <int32_t *>malloc(<size_t>n * 4)
     part = <uint32_t *>malloc(<size_t>(t.ranks + 1) * 8)
     entry = <uint32_t *>malloc(<size_t>n * 4)
-    if until_failure:
-        last = <uint32_t *>malloc(<size_t>n * 4)
-    if rank_of == NULL or part == NULL or entry == NULL or (until_failure and last == NULL):
+    if rank_of == NULL or part == NULL or entry == NULL:
         free(rank_of)
         free(part)
         free(entry)
-        free(last)
         raise MemoryError("out of memory while looking through the vocabulary")
     with nogil:
         for i in range(n):
@@ -142,9 +137,6 @@ cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
             # Words begin as characters: ByteLevel's, or any.
             if v.offsets[i + 1] > a and utf8_len(v.text.data[a]) == v.offsets[i + 1] - a:
                 rank_of[v.ids[i]] = BASE
-        if until_failure:
-            for rank in range(t.ranks):
-                last[t.merged[rank]] = <uint32_t>rank
         for rank in range(t.ranks):
             fetch_ahead(merges, v, rank_of, entry, rank)
             a = merges.parts[2 * rank]
@@ -158,9 +150,6 @@ cdef int32_t *ranks_of_making(BPEModel model, bint until_failure) except NULL:
                     and pair_rank(t, left, right) == <uint32_t>rank          # else a later line has the pair
                     and is_sum(v, c, a, b) and seam_holds(t, rank_of, part, left, right)):
                 rank_of[t.merged[rank]] = <int32_t>rank
-            elif until_failure and last[t.merged[rank]] == <uint32_t>rank and byte_level(v, c):
-                break
-    free(last)
     free(part)
     free(entry)
     return rank_of
@@ -262,8 +251,8 @@ cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bin
 
 
 cdef class Proof:
-    """What the rule says of the tokens of one table of merges, whatever the options of the models that share it. Each half is
-    made when it is first asked for; two threads may both make it, and find the same."""
+    """What the rule says of the tokens of one table of merges, whatever the options of the models that share it. It is made when
+    it is first asked for; two threads may both make it, and find the same."""
 
     def __dealloc__(self):
         if not self.borrowed:
@@ -280,7 +269,7 @@ cdef class Proof:
         if bits == NULL:
             raise MemoryError("out of memory while looking through the vocabulary")
         try:
-            rank_of = ranks_of_making(model, False)
+            rank_of = ranks_of_making(model)
         except BaseException:
             free(bits)
             raise
@@ -293,31 +282,6 @@ cdef class Proof:
             free(bits)
         return 0
 
-    cdef int find_all(self, BPEModel model) except -1:
-        """Decide `all`, if it is not decided yet."""
-        cdef const VocabTable *v = &model.map.table
-        cdef int32_t *rank_of
-        cdef int64_t i
-        cdef int answer = ALL_PROVED
-        if self.all != UNDECIDED:
-            return 0
-        if self.proved != NULL:
-            with nogil:
-                for i in range(v.size):
-                    if not self.holds(v.ids[i]) and byte_level(v, i):
-                        answer = NOT_ALL
-                        break
-        else:
-            rank_of = ranks_of_making(model, True)
-            with nogil:
-                for i in range(v.size):
-                    if rank_of[v.ids[i]] == UNPROVED and byte_level(v, i):
-                        answer = NOT_ALL
-                        break
-            free(rank_of)
-        self.all = answer
-        return 0
-
 
 cdef Proof proof_of(BPEModel model):
     """The proof of a model that is `provable`, shared by all models of these merges."""
@@ -326,51 +290,55 @@ cdef Proof proof_of(BPEModel model):
     return model.merge_table.proof
 
 
-cdef bint all_proved(BPEModel model) except -1:
-    """Whether every token that a chunk could be (of ByteLevel characters only) is what its own text is encoded to."""
+cdef list unproved_words(BPEModel model):
+    """The words (bytes) that are tokens, in ByteLevel characters, without being known to be what the merges make of them; None
+    where nothing is known of this model."""
+    cdef const VocabTable *v = &model.map.table
     cdef Proof proof
+    cdef int64_t i, k
+    cdef int length
+    cdef list words = []
+    cdef bytearray word
     if not provable(model):
-        return False
+        return None
     proof = proof_of(model)
-    proof.find_all(model)
-    return proof.all == ALL_PROVED
+    proof.find_tokens(model)
+    for i in range(v.size):
+        if proof.holds(v.ids[i]) or not byte_level(v, i):
+            continue
+        word = bytearray()
+        k = v.offsets[i]
+        while k < v.offsets[i + 1]:
+            word.append(CHAR_BYTE[utf8_decode(v.text.data + k, &length)])
+            k += length
+        words.append(bytes(word))
+    return words
 
 
 def prove(BPEModel model not None):
     """Find out now what a large text will ask of the vocabulary; in a few ms to a tenth of a second, without the GIL."""
-    if not provable(model):
-        return
-    if model.ignore_merges:
-        proof_of(model).find_all(model)
-    else:
+    if provable(model):
         proof_of(model).find_tokens(model)
 
 
 def proof_sections(BPEModel model not None):
     """What has been found out, as arrays by name (see stored)."""
     cdef Proof proof = model.merge_table.proof
-    if proof is None:
+    if proof is None or proof.proved == NULL:
         return {}
-    sections = {"proof.all": array("Q", [proof.all]).tobytes()}
-    if proof.proved != NULL:
-        sections["proof.tokens"] = view(proof.proved, (<int64_t>model.map.max_id >> 3) + 1)
-    return sections
+    return {"proof.tokens": view(proof.proved, (<int64_t>model.map.max_id >> 3) + 1)}
 
 
 def take_proof(BPEModel model not None, Block block not None):
     """Take the proof from a block, if it has one. StoredError where it is damaged."""
     cdef Proof proof
-    cdef uint64_t all
-    if "proof.all" not in block.sections:
+    if "proof.tokens" not in block.sections:
         return
-    all = (<const uint64_t *>block.exactly("proof.all", 8, 1))[0]
-    demand(provable(model) and all <= ALL_PROVED)
+    demand(provable(model))
     proof = Proof()
-    proof.all = <int>all
     proof.block = block
-    proof.borrowed = "proof.tokens" in block.sections
-    if proof.borrowed:
-        proof.proved = <uint8_t *>block.exactly("proof.tokens", 1, (<int64_t>model.map.max_id >> 3) + 1)
+    proof.borrowed = True
+    proof.proved = <uint8_t *>block.exactly("proof.tokens", 1, (<int64_t>model.map.max_id >> 3) + 1)
     model.merge_table.proof = proof
 
 

@@ -1,8 +1,10 @@
 # What one thread owns while it encodes, and the character tables that all threads share. See worker.pyx.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from hftok._core.chunk_cache cimport ChunkCache, Value, hash_key_fn, hash_long_fn, ht_key
+from hftok._core.chunk_cache cimport LONG_KEY, ChunkCache, Value, hash_key_fn, hash_long_fn, ht_key
+from hftok._core.early_chars cimport EarlyTable
 from hftok._core.models.merges cimport PairTable
+from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.seeds cimport SeedTable
 
 cdef extern from "block.h":
@@ -160,28 +162,31 @@ ctypedef int (*valid_fn)(const uint8_t *text, int64_t size) noexcept nogil
 
 cdef enum:
     HOLES = 256              # words that a flush may pass over at a time
-    HOLE_IDS = 16            # tokens of such a word at most: it has so many bytes at most
+    HOLE_IDS = LONG_KEY      # tokens of such a word at most: it has so many bytes at most
 
 cdef struct Hole:
     # A word that a flush has passed over: its tokens are to be put at ids[at:].
-    ht_key key
+    uint8_t key[LONG_KEY]    # the word, and NULs: 16 bytes, or all for a word of more
     int64_t at
     int64_t mark             # the document's number among those of the flush
+    uint64_t begins          # a bit for each byte that begins a token
     uint32_t hash
     uint32_t size            # bytes
     uint32_t count           # tokens
-    uint32_t begins          # a bit for each byte that begins one
     uint32_t ids[HOLE_IDS]
 
 # Finds the tokens of all words passed over and puts them in their places.
 ctypedef int (*fill_fn)(Worker *w) noexcept nogil
 
 cdef struct WordMerges:
-    # How words of at most 16 bytes become tokens.
+    # How words of at most LONG_KEY bytes become tokens.
     const PairTable *table   # packed and scannable
     const uint32_t *byte_ids         # byte -> id of the symbol it is, or NO_SYMBOL: words with such bytes are not for this
     const uint32_t *byte_pairs       # byte << 8 | byte -> rank of the merge of the two, or NO_RANK
-    const SeedTable *seeds   # words that are one token, or NULL
+    const SeedTable *seeds   # words of at most 16 bytes that are one token, or NULL
+    const VocabTable *whole  # where a longer word is looked up before it is merged, or NULL
+    uint32_t longest         # bytes of the longest word
+    const EarlyTable *early  # characters that are symbols from the start, or NULL
 
 cdef struct Kernels:
     valid_fn utf8_valid      # NULL: no better than byte by byte

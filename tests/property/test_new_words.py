@@ -155,6 +155,47 @@ def test_whole_words_come_first_with_ignore_merges():
     assert np.array_equal(rows.row_offsets[: len(offsets)], offsets)
 
 
+CHARACTERS = "漢字日本語文東京大学一二三四五六七八九十"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_words_are_no_whole_words(seed):
+    """A word is cut where no merge joins its characters, but for tokens that no merge makes: a word that is one stays
+    whole, and a part that looks like one is not it."""
+    rng = random.Random(seed)
+
+    def run() -> str:
+        return "".join(rng.choice(CHARACTERS) for _ in range(rng.randint(1, 14)))
+
+    tokenizer = hftok.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        [" ".join(run() for _ in range(300))],
+        trainers.BpeTrainer(vocab_size=420, initial_alphabet=alphabet, show_progress=False),
+    )
+    model = json.loads(tokenizer.to_str())["model"]
+    merges = [tuple(merge) for merge in model["merges"]]
+    vocab = model["vocab"]
+    parts = ["".join(rng.choice(CHARACTERS) for _ in range(rng.choice([1, 2, 2, 2, 3, 4]))) for _ in range(60)]
+    for part in parts:
+        vocab.setdefault(pre_tokenizers.ByteLevel(False).pre_tokenize_str(part)[0][0], len(vocab))
+    tokenizer.model = models.BPE(vocab, merges, ignore_merges=True)
+    texts = [
+        " ".join(rng.choice([run(), rng.choice(parts), run() + rng.choice(parts)]) for _ in range(40))
+        for _ in range(300)
+    ]
+    texts += [" ".join(run() for _ in range(3000))] * 60
+    assert sum(len(text.encode()) for text in texts) > 1 << 22
+    ids, offsets = exactly(tokenizer, texts[:301], False)
+    for _ in range(2):
+        rows = tokenizer.encode_batch_ids(texts)
+        assert np.array_equal(rows.ids[: len(ids)], ids)
+        assert np.array_equal(rows.row_offsets[: len(offsets)], offsets)
+    spans = tokenizer.encode_batch_ids(texts, return_offsets=True)
+    assert np.array_equal(spans.ids, rows.ids)
+
+
 @pytest.mark.parametrize("budget", [0, 1 << 17, 1 << 20, 1 << 26])
 @pytest.mark.parametrize("parallel", [False, True])
 def test_no_budget_and_no_thread_changes_anything(budget, parallel):

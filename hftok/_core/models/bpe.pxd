@@ -4,7 +4,7 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from hftok._core.models.merges cimport MergeScratch, MergeTable
 from hftok._core.models.model cimport Model, TokenVec
 from hftok._core.models.safe_cuts cimport SafeCuts
-from hftok._core.models.vocab_map cimport VocabMap
+from hftok._core.models.vocab_map cimport VocabMap, VocabTable
 from hftok._core.stored cimport Block
 
 cdef enum:
@@ -40,6 +40,9 @@ cdef struct BPEScratch:
     uint8_t *text            # a word in ByteLevel characters, or in the bytes that they stand for
     int64_t text_capacity
     MergeScratch merge
+
+# Id of the token whose ByteLevel characters stand for a word of at most SMALL bytes, or -1.
+cdef int64_t find_whole(const VocabTable *t, const uint8_t *raw, int64_t size) noexcept nogil
 
 cdef enum:
     MOST_LACKING = 32

@@ -60,6 +60,19 @@ cdef void fill_byte_chars() noexcept nogil:
 fill_byte_chars()
 
 
+cdef inline int64_t byte_chars(const uint8_t *raw, int64_t size, uint8_t *out) noexcept nogil:
+    """Write the ByteLevel characters of some bytes, 2 * size bytes at most; their length."""
+    cdef int64_t i, n = 0
+    for i in range(size):
+        n += utf8_encode(BYTE_CHAR[raw[i]], out + n)
+    return n
+
+
+cdef int64_t find_whole(const VocabTable *t, const uint8_t *raw, int64_t size) noexcept nogil:
+    cdef uint8_t text[2 * SMALL]
+    return vocab_find(t, text, byte_chars(raw, size, text))
+
+
 cdef inline uint32_t char_id(const CharTable *t, uint32_t cp) noexcept nogil:
     return t.ids[(<uint32_t>t.page[cp >> 8] << 8) | (cp & 255)]
 
@@ -736,7 +749,7 @@ cdef class BPEModel(Model):
     cdef int64_t encode_bytes(
             self, const uint8_t *raw, int64_t size, uint32_t *ids, int64_t *starts, void *scratch) noexcept nogil:
         cdef BPEScratch *s = <BPEScratch *>scratch
-        cdef int64_t i, n, id
+        cdef int64_t id
         if size == 0:
             return 0
         if s == NULL:
@@ -744,10 +757,7 @@ cdef class BPEModel(Model):
         if self.ignore_merges and not self.sampling and size <= self.map.table.longest:
             if reserve_text(s, 2 * size) != 0:
                 return -1
-            n = 0
-            for i in range(size):
-                n += utf8_encode(BYTE_CHAR[raw[i]], s.text + n)
-            id = vocab_find(&self.map.table, s.text, n)
+            id = vocab_find(&self.map.table, s.text, byte_chars(raw, size, s.text))
             if id >= 0:
                 ids[0] = <uint32_t>id
                 if starts != NULL:

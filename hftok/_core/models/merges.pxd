@@ -163,6 +163,7 @@ cdef class MergeTable:
     cdef readonly int64_t prefix_length      # bytes that the right part lost
     cdef readonly VocabMap vocab
     cdef object proof                        # what seeds.pyx found out about these merges, or None
+    cdef object early                        # ... and early_chars.pyx
     cdef Block block                         # keeps the memory of arrays that are borrowed
     cdef bint borrowed
     @staticmethod

@@ -1,6 +1,8 @@
 # Between which neighbouring characters no merge can ever join; see safe_cuts.pyx.
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from libc.string cimport memcpy
+
 from hftok._core.models.merges cimport MergeTable
 from hftok._core.stored cimport Block
 from hftok._core.models.vocab_map cimport VocabTable
@@ -11,6 +13,9 @@ cdef struct CutTable:
     uint8_t gate[8192]
     uint64_t *bits           # pairs of whole characters, by hash; a pair that is not there is never joined
     uint64_t mask            # number of bits - 1
+    # Words that are not what they would be as a part of another one: bits by `word_bit`, or NULL if there are none.
+    uint64_t *whole
+    uint64_t whole_mask      # number of bits - 1
 
 
 cdef inline uint32_t cut_key(uint32_t left) noexcept nogil:
@@ -34,6 +39,21 @@ cdef inline bint may_join(const CutTable *t, uint32_t left, uint8_t left_last, u
         return False
     h = cut_hash(left, right) & t.mask
     return t.bits[h >> 6] >> (h & 63) & 1
+
+# The bit that a word of `size` bytes has in CutTable.whole; 8 bytes from its first on are readable.
+cdef inline uint64_t word_bit(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
+    cdef uint64_t first = 0, last = 0
+    memcpy(&first, text, 8)
+    if size < 8:
+        first &= ((<uint64_t>1 << (8 * size)) - 1)
+    else:
+        memcpy(&last, text + size - 8, 8)
+    first = (first ^ (last * <uint64_t>0xC2B2AE3D27D4EB4F) ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
+    return (first >> 32) & t.whole_mask
+
+
+# Whether a word that is cut at these places, offsets into text in order, must stay whole after all; at worst one too many.
+cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil
 
 # The next safe cut after `begin` in raw bytes, or size. Bytes that are not UTF-8 are never cut from their neighbours.
 cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int64_t size) noexcept nogil

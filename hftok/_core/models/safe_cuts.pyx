@@ -47,6 +47,24 @@ cdef inline int char_at(const uint8_t *p, int64_t n) noexcept nogil:
     return length
 
 
+cdef inline bint is_marked(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
+    cdef uint64_t bit = word_bit(t, text, size)
+    return t.whole[bit >> 6] >> (bit & 63) & 1
+
+
+cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil:
+    cdef int64_t i
+    if t.whole == NULL:
+        return False
+    if is_marked(t, text + begin, end - begin):
+        return True
+    for i in range(n):
+        if is_marked(t, text + begin, cuts[i] - begin):
+            return True
+        begin = cuts[i]
+    return is_marked(t, text + begin, end - begin)
+
+
 cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int64_t size) noexcept nogil:
     cdef int64_t at = begin
     cdef int length, decoded = 0

@@ -33,6 +33,7 @@ cdef extern from "block.h" nogil:
     const uint8_t *ht_value(const ht_key *key, const uint8_t *bucket)
     uint32_t ht_hash_key(ht_key key)
     uint32_t ht_hash_long(const uint8_t *key48)
+    void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48)
     void ht_iota(uint32_t base, int n, uint32_t *out)
     int ht_ctz64(uint64_t x)
     uint64_t ht_low_bits(int n)
@@ -43,8 +44,7 @@ cdef extern from "block.h" nogil:
 include "../emit.pxi"
 
 
-cdef inline bint has_symbols(const WordMerges *m, const ht_key *key, uint32_t size) noexcept nogil:
-    cdef const uint8_t *text = <const uint8_t *>key
+cdef inline bint has_symbols(const WordMerges *m, const uint8_t *text, uint32_t size) noexcept nogil:
     cdef uint32_t i
     for i in range(size):
         if m.byte_ids[text[i]] == NO_SYMBOL:
@@ -52,18 +52,23 @@ cdef inline bint has_symbols(const WordMerges *m, const ht_key *key, uint32_t si
     return True
 
 
-cdef inline void leave_hole(Worker *w, const ht_key *key, uint32_t place, uint32_t size) noexcept nogil:
-    """Pass a word of at most 16 bytes over; where else it may be is fetched meanwhile."""
+cdef inline void leave_hole(Worker *w, const uint8_t *text, const ht_key *key, uint32_t place, uint32_t size) noexcept nogil:
+    """Pass a word over; where else it may be is fetched meanwhile."""
     cdef Hole *hole = w.holes + w.n_holes
-    hole.key = key[0]
     hole.at = w.n_ids
     hole.mark = w.mark
-    hole.hash = ht_hash_key(key[0])
     hole.size = size
+    w.n_holes += 1
+    if size > 16:
+        ht_long_key(text, size, hole.key)
+        hole.hash = <uint32_t>key.hi
+        HT_PREFETCH(w.cache.long_table + (<size_t>((hole.hash ^ 1) & w.cache.long_mask) << 6))
+        return
+    memcpy(hole.key, key, 16)
+    hole.hash = ht_hash_key(key[0])
     HT_PREFETCH(w.cache.table + (place ^ 64))
     if w.merges.seeds != NULL:
         HT_PREFETCH(w.merges.seeds.table + (<size_t>(hole.hash & w.merges.seeds.mask) << 6))
-    w.n_holes += 1
 
 
 cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
@@ -71,7 +76,9 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     cdef int64_t n = w.n_ends
     cdef int64_t pos = 0, end, base = 0, filled = 0, k, j
     cdef const uint8_t *v
+    cdef const uint8_t *word
     cdef uint32_t *out
+    cdef uint32_t size
     cdef int error, stop
     cdef ht_tables tables
     tables.text = w.text
@@ -125,15 +132,17 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                         break
                     if w.ends[base + j] >= KNOWN:
                         continue
-                    if (w.merges != NULL and w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF
-                            and has_symbols(w.merges, &w.keys[j], w.ends[base + j] - w.starts[base + j])):
-                        if w.n_holes == HOLES:
-                            error = w.kernels.fill(w)
-                            if error:
-                                return error
-                        leave_hole(w, &w.keys[j], w.places[j], w.ends[base + j] - w.starts[base + j])
-                        j += 1
-                        continue
+                    if w.merges != NULL:
+                        word = w.text + w.starts[base + j]
+                        size = w.ends[base + j] - w.starts[base + j]
+                        if size - 1 < w.merges.longest and has_symbols(w.merges, word, size):
+                            if w.n_holes == HOLES:
+                                error = w.kernels.fill(w)
+                                if error:
+                                    return error
+                            leave_hole(w, word, &w.keys[j], w.places[j], size)
+                            j += 1
+                            continue
                 # One chunk with everything: spans, or not in its home bucket.
                 v = ht_value(&w.keys[j], w.cache.table + w.places[j]) if w.keys[j].lo != <uint64_t>0xFFFFFFFFFFFFFFFF else NULL
                 if v != NULL:

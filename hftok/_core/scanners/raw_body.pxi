@@ -12,7 +12,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join, stays_whole
 from hftok._core.scanners.cuts cimport is_han_start, is_stop_mark
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.unicode cimport uc_ccc, uc_compose, uc_decompose, uc_stable
@@ -27,8 +27,7 @@ include "holes.pxi"
 cdef extern from "find.h" nogil:
     uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
     uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
-    bint ht_any_wide(const uint8_t *p)
-    uint64_t ht_wide8(uint64_t v)
+    bint ht_any_undivided(const uint8_t *p, int n)
 
 cdef extern from "stable.h" nogil:
     int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
@@ -198,15 +197,10 @@ cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at
     return k
 
 
-cdef inline bint holds_wide(const uint8_t *text, int64_t n) noexcept nogil:
-    """Whether a chunk of 7 to 16 bytes has a character of three or four; longer ones are not looked at. Words of letters with
-    fewer bytes are seldom cut, so they are not tried."""
-    cdef uint64_t first, last
-    if n > 16:
-        return True
-    memcpy(&first, text, 8)
-    memcpy(&last, text + n - 8, 8)           # of seven bytes, one before them: at worst a look too many
-    return ht_wide8(first) | ht_wide8(last) != 0
+cdef inline bint worth_cutting(const uint8_t *text, int64_t n) noexcept nogil:
+    """Whether a chunk is likely to be of parts that come again more often than it does: text that blanks do not divide. Words
+    of other scripts are cut once or twice at most, which makes two look-ups of one."""
+    return n > LONG_KEY or ht_any_undivided(text, <int>n)
 
 
 cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
@@ -222,8 +216,8 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
             return error
     while i < n:
         at = starts[i]
-        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_wide(w.text + at):
-            # Chunks without any stay as they are.
+        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_undivided(w.text + at, 64):
+            # Chunks without any such character stay as they are.
             memcpy(out + k, starts + i, STRIDE * 4)
             if words:
                 memset(w.joined + first + k, 0, STRIDE)
@@ -233,8 +227,10 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
         stop = starts[i + 1] if i + 1 < n else end
         out[k] = <uint32_t>at
         m = 0
-        if stop - at >= CUT_FROM and (marks or holds_wide(w.text + at, stop - at)):
+        if stop - at >= CUT_FROM and (marks or worth_cutting(w.text + at, stop - at)):
             m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
+            if m and stays_whole(<const CutTable *>w.rules.cuts, w.text, at, stop, out + k + 1, m):
+                m = 0
         if words:
             w.joined[first + k] = 0
             memset(w.joined + first + k + 1, 1, <size_t>m)

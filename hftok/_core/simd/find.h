@@ -120,16 +120,19 @@ HT_INLINE uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte) {
 }
 #endif
 
-/* Whether a byte of 8, of 64, begins a character of three or four bytes: its three upper bits are set. */
-HT_INLINE uint64_t ht_wide8(uint64_t v) { return v & (v << 1) & (v << 2) & 0x8080808080808080ull; }
-HT_INLINE int ht_any_wide(const uint8_t *p) {
+/* Whether some of p[0:n] is a byte from 0xE3 on: the first of a character from U+3000 on, where words are not divided by blanks.
+ * n <= 64, 64 bytes are readable. */
+HT_INLINE int ht_any_undivided(const uint8_t *p, int n) {
 #if defined(HT_AVX512)
-    return _mm512_cmpge_epu8_mask(_mm512_loadu_si512((const void *)p), _mm512_set1_epi8((char)0xE0)) != 0;
+    return (_mm512_cmpge_epu8_mask(_mm512_loadu_si512((const void *)p), _mm512_set1_epi8((char)0xE3)) & ht_low_bits(n)) != 0;
 #else
-    uint64_t v[8], found = 0;
+    uint64_t v, found = 0;
     int i;
-    memcpy(v, p, 64);
-    for (i = 0; i < 8; i++) found |= ht_wide8(v[i]);
+    for (i = 0; i < n; i += 8) {
+        memcpy(&v, p + i, 8);
+        v = ((v & 0x7F7F7F7F7F7F7F7Full) + 0x1D1D1D1D1D1D1D1Dull) & v & 0x8080808080808080ull;     /* 0x63 + 0x1D: the highest bit */
+        found |= n - i < 8 ? v & ht_low_bits(8 * (n - i)) : v;
+    }
     return found != 0;
 #endif
 }
