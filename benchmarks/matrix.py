@@ -1,4 +1,4 @@
-"""Every real tokenizer on every corpus, whole: ids of each document against the reference, on any tier, by 1, 2, 7 threads.
+"""Every real tokenizer on every corpus, whole: ids of each document against the reference, any tier, 1, 2, 7 threads.
 
 The reference takes hours for it. What it says is kept as one digest of eight bytes a document, by the contents of the
 tokenizer and the corpus, so that it is asked once: `--digests FOLDER`.
