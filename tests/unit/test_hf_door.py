@@ -23,7 +23,7 @@ import hftok
 import hftok.hf
 from hftok import AddedToken, Tokenizer, UnsupportedTokenizerError, processors
 from hftok._core import hf_calls
-from hftok.foreign import is_foreign
+from hftok.arguments import is_foreign
 from hftok.hf.library import CONVERT, EVERY_WINDOW, TokenizersBackend
 
 VOCAB = [
