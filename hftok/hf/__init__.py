@@ -73,7 +73,9 @@ def wrap(tokenizer: Any, **kwargs: Any) -> Any:
 
 
 # What programs import in the same line as a tokenizer class.
-_BESIDE_TOKENIZERS = frozenset({"AddedToken", "BatchEncoding", "CharSpan", "SpecialTokensMixin", "TensorType", "TokenSpan"})
+_BESIDE_TOKENIZERS = frozenset(
+    {"AddedToken", "BatchEncoding", "CharSpan", "SpecialTokensMixin", "TensorType", "TokenSpan"}
+)
 
 
 def __getattr__(name: str) -> Any:
