@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from hftok.arguments import boolean, naming, not_instance, string
+from hftok.arguments import boolean, is_foreign, naming, not_instance, string
 from hftok.json_forms import Field, struct
 from hftok.json_forms import boolean as json_boolean
 from hftok.json_forms import string as json_string
 from hftok.representation import Struct
 
-__all__ = ["AddedToken", "added_token_of_state", "read_added_token"]
+__all__ = ["AddedToken", "added_token_of_state", "own_added_token", "read_added_token", "special_tokens_argument"]
 
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
@@ -220,6 +220,23 @@ def _is_text(value: str) -> bool:
     return True
 
 
+def own_added_token(value: Any, special: bool = False) -> AddedToken | None:
+    """An AddedToken as it is, one of the reference's as one of ours, None where the value is neither.
+
+    Args:
+        special: it becomes special first; so does the object that was given.
+    """
+    own = isinstance(value, AddedToken)
+    if not own and not is_foreign(value, "AddedToken"):
+        return None
+    if special:
+        value.special = True
+    if own:
+        token: AddedToken = value
+        return token
+    return added_token_of_state(value.__getstate__())
+
+
 def special_tokens_argument(value: Any) -> tuple[AddedToken, ...]:
     """Special tokens as copies. As the reference does, an AddedToken that was passed becomes special itself."""
     if not isinstance(value, list):
@@ -228,11 +245,11 @@ def special_tokens_argument(value: Any) -> tuple[AddedToken, ...]:
     for item in value:
         if isinstance(item, str) and _is_text(item):
             tokens.append(AddedToken._of(item, special=True)._copy())
-        elif isinstance(item, AddedToken):
-            item.special = True
-            tokens.append(item._copy())
-        else:
+            continue
+        token = own_added_token(item, special=True)
+        if token is None:
             raise TypeError("special_tokens must be a List[Union[str, AddedToken]]")
+        tokens.append(token._copy())
     return tuple(tokens)
 
 

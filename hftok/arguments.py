@@ -22,6 +22,7 @@ __all__ = [
     "choice",
     "decimal",
     "exact",
+    "is_foreign",
     "naming",
     "optional",
     "pair_of",
@@ -54,6 +55,13 @@ class naming:  # noqa: N801 (reads as a statement: `with naming("length"):`)
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, (TypeError, ValueError, OverflowError)):
             error.add_note(f"(argument `{self.name}`)")
+
+
+def is_foreign(value: Any, name: str) -> bool:
+    """Whether a value is an instance of the reference's class of that name."""
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == "tokenizers" for kind in type(value).__mro__
+    )
 
 
 def not_instance(value: Any, expected: str) -> TypeError:

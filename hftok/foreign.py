@@ -1,10 +1,10 @@
-"""Objects of the reference library, taken over.
+"""Components of the reference library, taken over.
 
 transformers builds objects of the `tokenizers` package and hands them to its backend (`_tokenizer.post_processor =
-...` or `add_tokens([AddedToken(...)])`), and people do the same with `backend_tokenizer`. A Tokenizer passes what it
-is given through here: an object of ours comes back as it is, one of the reference is copied, through its written
-form, into one of ours; it is not kept, so later changes to it are not seen. Nothing here imports the reference: its
-classes are known by module and name.
+...`), and people do the same with `backend_tokenizer`. A Tokenizer passes what it is given through here: an object of
+ours comes back as it is, one of the reference is copied, through its written form, into one of ours; it is not kept,
+so later changes to it are not seen. Nothing here imports the reference: its classes are known by module and name
+(`arguments.is_foreign`). Its added tokens are taken over in added_tokens.py.
 """
 
 from __future__ import annotations
@@ -12,22 +12,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from hftok._core.json_reader import loads
-from hftok.added_tokens import AddedToken, added_token_of_state
-from hftok.arguments import not_instance
+from hftok.arguments import is_foreign, not_instance
 from hftok.component import Component
 from hftok.errors import UnsupportedTokenizerError
 from hftok.json_forms import FormError
 
-__all__ = ["added_token", "component", "is_foreign"]
+__all__ = ["component"]
 
 C = TypeVar("C", bound=Component)
-
-
-def is_foreign(value: Any, name: str) -> bool:
-    """Whether a value is an instance of the reference's class of that name."""
-    return any(
-        kind.__name__ == name and kind.__module__.partition(".")[0] == "tokenizers" for kind in type(value).__mro__
-    )
 
 
 def component(value: Any, family: type[C]) -> C:
@@ -52,20 +44,3 @@ def component(value: Any, family: type[C]) -> C:
         return family._of_description(family._read(loads(state)))
     except FormError as error:
         raise UnsupportedTokenizerError(str(error), type(value).__name__) from None
-
-
-def added_token(value: Any, special: bool = False) -> AddedToken | None:
-    """An added token, or None where the value is none.
-
-    Args:
-        special: it becomes special first; so does the object that was given.
-    """
-    own = isinstance(value, AddedToken)
-    if not own and not is_foreign(value, "AddedToken"):
-        return None
-    if special:
-        value.special = True
-    if own:
-        token: AddedToken = value
-        return token
-    return added_token_of_state(value.__getstate__())

@@ -21,13 +21,12 @@ from hftok._core.normalizers import NormalizerProgram
 from hftok._core.post_process import post_process as _post_process
 from hftok._core.pre_tokenizers import PreTokenizerProgram
 from hftok._core.short_calls import ShortCalls
-from hftok.added_tokens import AddedToken
+from hftok.added_tokens import AddedToken, own_added_token
 from hftok.added_vocabulary import AddedVocabulary
 from hftok.arguments import boolean, choice, naming, not_instance, optional, sequence_of, string, uint32, uint64
 from hftok.component import Component
 from hftok.decoders import Decoder
 from hftok.encoding import Encoding, RaggedIds
-from hftok.foreign import added_token as own_added_token
 from hftok.foreign import component as own_component
 from hftok.load_cache import load_file
 from hftok.models import BPE, Model

@@ -3,10 +3,10 @@
     from hftok.hf import AutoTokenizer            # instead of: from transformers import AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
 
-Every tokenizer class name of transformers is here too (`hftok.hf.BertTokenizerFast`, ...). An object is an instance
-of a subclass of the transformers class that it replaces; its `is_accelerated` is True and its backend an
-`hftok.Tokenizer`. What hftok cannot reproduce exactly comes as transformers makes it, with a warning and
-`is_accelerated == False`.
+Every tokenizer class name of transformers is here too (`hftok.hf.BertTokenizerFast`, ...), and what is imported beside
+them (`BatchEncoding`, `AddedToken`, ...) is transformers' own. An object is an instance of a subclass of the
+transformers class that it replaces; its `is_accelerated` is True and its backend an `hftok.Tokenizer`. What hftok
+cannot reproduce exactly comes as transformers makes it, with a warning and `is_accelerated == False`.
 
 `patch()` makes transformers' own names give such objects, `accelerate(tokenizer)` changes a loaded one in place, and
 `hftok.Tokenizer.as_hf()` (`wrap`) puts a transformers tokenizer on a tokenizer that it shares.
@@ -72,16 +72,26 @@ def wrap(tokenizer: Any, **kwargs: Any) -> Any:
     return accelerated_class(_library.TokenizersBackend)(tokenizer_object=Given(own), **kwargs)
 
 
+# What programs import in the same line as a tokenizer class.
+_BESIDE_TOKENIZERS = frozenset(
+    {"AddedToken", "BatchEncoding", "CharSpan", "SpecialTokensMixin", "TensorType", "TokenSpan"}
+)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(_library.transformers, name, None)
+    if found is not None and name in _BESIDE_TOKENIZERS:
+        return found
     if found is None and "Tokenizer" in name:
         found = _library.auto.tokenizer_class_from_name(name)
     if not isinstance(found, type) or not issubclass(found, _library.TokenizerBase):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: transformers has no such tokenizer class")
+        reason = "transformers has no such tokenizer class" if found is None else "import it from transformers"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {reason}")
     return accelerated_class(found) if issubclass(found, _library.TokenizersBackend) else found
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in dir(_library.transformers) if "Tokenizer" in name)})
+    names = (name for name in dir(_library.transformers) if "Tokenizer" in name or name in _BESIDE_TOKENIZERS)
+    return sorted({*__all__, *names})

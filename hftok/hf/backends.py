@@ -6,7 +6,7 @@ import copy
 import json
 from typing import Any
 
-from hftok.foreign import is_foreign
+from hftok.arguments import is_foreign
 from hftok.hf.backend_022 import Tokenizer022
 from hftok.hf.library import EVERY_WINDOW, BackendTokenizer
 from hftok.load_cache import load_file

@@ -12,30 +12,19 @@ from types import FunctionType
 from typing import Any
 
 from hftok import pre_tokenizers, trainers
-from hftok.foreign import added_token
 from hftok.hf.backends import OwnBackend
 
 __all__ = ["on_our_trainers"]
-
-
-def _trainer(kind: Callable[..., Any]) -> Callable[..., Any]:
-    def make(*, special_tokens: list[Any], **kwargs: Any) -> Any:
-        own = [
-            token if isinstance(token, str) else added_token(token, special=True) or token for token in special_tokens
-        ]
-        return kind(special_tokens=own, **kwargs)
-
-    return make
 
 
 _NAMES: dict[str, Any] = {
     "TokenizerFast": OwnBackend,
     "pre_tokenizers_fast": pre_tokenizers,
     "MODEL_TO_TRAINER_MAPPING": {
-        "BPE": _trainer(trainers.BpeTrainer),
-        "Unigram": _trainer(trainers.UnigramTrainer),
-        "WordLevel": _trainer(trainers.WordLevelTrainer),
-        "WordPiece": _trainer(trainers.WordPieceTrainer),
+        "BPE": trainers.BpeTrainer,
+        "Unigram": trainers.UnigramTrainer,
+        "WordLevel": trainers.WordLevelTrainer,
+        "WordPiece": trainers.WordPieceTrainer,
     },
 }
 

@@ -377,6 +377,54 @@ def test_trainer_of_the_reference():
     assert ours.to_str() == theirs.to_str()
 
 
+def _given(library: Any) -> list[Any]:
+    token = library.AddedToken
+    return [
+        "[UNK]",
+        token("<a>", lstrip=True),
+        token("<b>", normalized=True, single_word=True),
+        token("<c>", rstrip=True, special=True),
+        token("d e", normalized=False),
+    ]
+
+
+@pytest.mark.parametrize("model", TRAINERS)
+@pytest.mark.parametrize("where", ["constructor", "attribute"])
+def test_added_tokens_of_the_reference(model, where):
+    """Half of the imports replaced: the reference's AddedTokens are taken, and become special, as there."""
+
+    def trained(library: Any, tokens: list[Any]) -> Any:
+        kind = getattr(library.trainers, TRAINERS[model])
+        settings = {"unk_token": "[UNK]"} if model == "unigram" else {}
+        if where == "constructor":
+            trainer = kind(special_tokens=tokens, show_progress=False, vocab_size=60, **settings)
+        else:
+            trainer = kind(show_progress=False, vocab_size=60, **settings)
+            trainer.special_tokens = tokens
+        tokenizer = library.Tokenizer.from_str(description(model, "whitespace"))
+        tokenizer.train_from_iterator(["ab abc bcd <a> cab", "d e abc <b>ab"] * 3, trainer)
+        shown = [repr(token) for token in trainer.special_tokens]
+        found = [t for t in tokenizer.encode("x <a> ab<b> <c>  d e").tokens if t in ("<a>", "<b>", "<c>", "d e")]
+        return json.loads(tokenizer.to_str())["added_tokens"], shown, found
+
+    ours, expected = _given(reference), _given(reference)
+    assert trained(hftok, ours) == trained(reference, expected)
+    assert [repr(token) for token in ours] == [repr(token) for token in expected]  # made special themselves
+    assert all(token.special for token in ours[1:])
+
+
+@pytest.mark.parametrize("bad", [None, 1, b"<a>", ["<a>"], {"content": "<a>"}, object(), reference.Regex("a")])
+def test_special_tokens_that_are_neither(bad):
+    for library in (hftok, reference):
+        tokenizer = library.Tokenizer(library.models.BPE())
+        with pytest.raises(TypeError, match=r"special_tokens must be a List\[Union\[str, AddedToken\]\]"):
+            library.trainers.BpeTrainer(special_tokens=["<a>", bad])
+        for add in (tokenizer.add_tokens, tokenizer.add_special_tokens):
+            with pytest.raises(TypeError, match=r"Input must be a List\[Union\[str, AddedToken\]\]"):
+                add(["<a>", bad])
+        assert tokenizer.get_vocab_size() == 0
+
+
 def test_too_small_a_vocabulary():
     """Special tokens and alphabet are kept, and nothing is merged; Unigram says so."""
     ours, theirs = trained("bpe", "whitespace", ["low lower"], vocab_size=2, special_tokens=SPECIAL)

@@ -23,7 +23,7 @@ import hftok
 import hftok.hf
 from hftok import AddedToken, Tokenizer, UnsupportedTokenizerError, processors
 from hftok._core import hf_calls
-from hftok.foreign import is_foreign
+from hftok.arguments import is_foreign
 from hftok.hf.library import CONVERT, EVERY_WINDOW, TokenizersBackend
 
 VOCAB = [
@@ -116,8 +116,11 @@ def test_every_tokenizer_class_of_transformers_is_here() -> None:
     assert hftok.hf.PreTrainedTokenizerFast is getattr(hftok.hf, TokenizersBackend.__name__)
     with pytest.raises(AttributeError, match="no such tokenizer class"):
         hftok.hf.NoSuchTokenizer  # noqa: B018
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="import it from transformers"):
         hftok.hf.BertModel  # noqa: B018
+    for name in ("AddedToken", "BatchEncoding", "CharSpan", "TensorType", "TokenSpan"):
+        assert name in dir(hftok.hf)
+        assert getattr(hftok.hf, name) is getattr(transformers, name)
 
 
 def test_constructor_with_a_vocabulary(folder: pathlib.Path) -> None:
