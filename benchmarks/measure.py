@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["machine", "print_table", "rounds", "seconds_of", "use_processor_time"]
+__all__ = ["clock", "machine", "print_table", "rounds", "seconds_of", "use_processor_time"]
 
 _clock: Callable[[], float] = time.perf_counter
 
@@ -22,6 +22,11 @@ def use_processor_time() -> None:
     """
     global _clock
     _clock = time.process_time
+
+
+def clock() -> Callable[[], float]:
+    """What time is measured with."""
+    return _clock
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
@@ -53,7 +58,18 @@ def machine() -> dict[str, Any]:
     from hftok._core import cpu, engine, parallel
 
     versions = {"hftok": __version__}
-    for name in ("tokenizers", "transformers", "nanotoken", "gigatoken", "tiktoken", "rustbpe", "torch", "numpy"):
+    for name in (
+        "tokenizers",
+        "transformers",
+        "nanotoken",
+        "gigatoken",
+        "tiktoken",
+        "tokie",
+        "kitoken",
+        "rustbpe",
+        "torch",
+        "numpy",
+    ):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
@@ -83,8 +99,10 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         return
     print(f"\n{title}")
     widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    words = {i for i in range(len(header)) if any(str(row[i])[:1].isalpha() for row in rows)}
     for row in [header, *rows]:
         cells = [
-            str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+            str(c).ljust(w) if i == 0 or i in words else str(c).rjust(w)
+            for i, (c, w) in enumerate(zip(row, widths, strict=True))
         ]
         print("  " + "  ".join(cells).rstrip())
