@@ -56,13 +56,13 @@ def main(arguments: list[str]) -> int:
         return 0 if short_texts(path, options.peers, options.rounds, options.json) else 1
     same = True
     with excerpts(options.corpora, options.megabytes) as files:
-        for corpus, file in files.items():
-            same &= _corpus(corpus, file, path, several, options)
+        for number, (corpus, file) in enumerate(files.items()):
+            same &= _corpus(corpus, file, path, several, options, not number)
     return 0 if same else 1
 
 
-def _corpus(corpus: str, file: str, path: str, threads: int, options: argparse.Namespace) -> bool:
-    """Measure one corpus; False where hftok's ids are not the reference's."""
+def _corpus(corpus: str, file: str, path: str, threads: int, options: argparse.Namespace, first: bool) -> bool:
+    """Measure one corpus, the first of several or not; False where hftok's ids are not the reference's."""
     size = os.path.getsize(file)
     texts = documents(file)
     few = texts[: max(1, int(len(texts) * REFERENCE_MEGABYTES * 1e6 / size))]
@@ -72,7 +72,7 @@ def _corpus(corpus: str, file: str, path: str, threads: int, options: argparse.N
             return lambda: peer.encode_list(few)
         return (lambda: peer.encode_list(texts)) if options.lists else (lambda: peer.encode_file(file))
 
-    found = peers(path, threads, options.peers)
+    found = peers(path, threads, options.peers, tell=first)
     said = _compare(found, corpus, texts, len(few), call)
     found = [peer for peer in found if peer.name in said]
     same = not said.get("tokenizers", "equal").startswith("differs")

@@ -135,9 +135,11 @@ class Gigatoken(Nanotoken):
 
 
 class Tokie(Peer):
-    """Its threads are those of RAYON_NUM_THREADS, from the first call on. From files it leaves out empty documents."""
+    """Its threads are those of RAYON_NUM_THREADS, from the first call on. From files it leaves out empty documents. Of
+    some templates (T5, XLM-R) 0.1.4 forgets what comes behind the text, so it is asked for the text's own ids."""
 
     name = "tokie"
+    special_tokens = False
     switches = False
 
     def load(self) -> None:
@@ -149,10 +151,10 @@ class Tokie(Peer):
         self.load()
 
     def encode_file(self, path: str) -> Any:
-        return self.tokenizer.encode_files([path], separator=SEPARATOR.encode(), add_special_tokens=True)
+        return self.tokenizer.encode_files([path], separator=SEPARATOR.encode())
 
     def encode_list(self, texts: list[str]) -> Any:
-        ids, lengths = self.tokenizer.encode_batch_flat(texts)
+        ids, lengths = self.tokenizer.encode_batch_flat(texts, False)
         return ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
     def arrays(self, result: Any) -> Rows:
@@ -227,8 +229,8 @@ class Reference(Peer):
 KINDS: tuple[type[Peer], ...] = (Peer, Nanotoken, Gigatoken, Tokie, Kitoken, Tiktoken, Reference)
 
 
-def peers(path: str, threads: int, names: list[str] | None = None) -> list[Peer]:
-    """Those that are installed and take this tokenizer; hftok first, the reference last."""
+def peers(path: str, threads: int, names: list[str] | None = None, tell: bool = True) -> list[Peer]:
+    """Those that are installed and take this tokenizer; hftok first, the reference last. `tell`: print who does not."""
     found = []
     for kind in KINDS:
         if names and kind.name not in names and kind is not Peer:
@@ -240,7 +242,9 @@ def peers(path: str, threads: int, names: list[str] | None = None) -> list[Peer]
         except BaseException as error:
             if kind is Peer:
                 raise
-            print(f"({kind.name} refuses this tokenizer: {failure(error)})")
+            reason = failure(error)
+            if tell:
+                print(f"({kind.name} refuses this tokenizer: {reason})")
     return found
 
 

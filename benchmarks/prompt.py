@@ -1,7 +1,8 @@
 """A prompt that grows: what a session takes for the new text, beside encoding the whole again.
 
-The prompt is cut from a corpus at the given number of tokens; each step adds text that was not there before. A session is
-asked in both of its ways: `append` with the new text, and `encode` with the whole. Both must give the ids of the whole.
+The prompt is cut from a corpus at the given number of tokens; each step adds text that was not there before. A session
+is asked in both of its ways: `append` with the new text, and `encode` with the whole. Ids must be those of the whole.
+Cold: the new text was never seen, and the whole is encoded with an empty cache. Warm: the same growth once more.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
-from benchmarks.measure import machine, print_table, seconds_of, use_processor_time
+from benchmarks.measure import clock, machine, print_table, use_processor_time
 
 CHARACTERS_OF_A_TOKEN = 12  # more than any tokenizer's average: text to cut from
+WAYS = ("encode_ids(whole)", "session.append(new)", "session.encode(whole)")
 
 
 def main(arguments: list[str]) -> int:
@@ -36,52 +37,68 @@ def main(arguments: list[str]) -> int:
     if options.processor_time:
         use_processor_time()
     print(json.dumps(machine()))
-    wanted = options.tokens + options.growth * options.steps
+    counts = [options.tokens + options.growth * step for step in range(options.steps + 1)]
     same = True
-    with excerpts([options.corpus], wanted * CHARACTERS_OF_A_TOKEN / 1e6) as files:
+    with excerpts([options.corpus], counts[-1] * CHARACTERS_OF_A_TOKEN / 1e6) as files:
         text = "\n".join(documents(next(iter(files.values()))))
-        for name in options.tokenizer:
-            same &= _grow(name, text, options)
+    for name in options.tokenizer:
+        same &= _measure(name, text, counts, options.json)
     return 0 if same else 1
 
 
-def _grow(name: str, text: str, options: argparse.Namespace) -> bool:
-    """Measure one tokenizer; False where a session's ids are not those of the whole text."""
+def _measure(name: str, text: str, counts: list[int], as_json: bool) -> bool:
+    """Print the table of one tokenizer; False where a session's ids are not those of the whole text."""
+    path = tokenizer_path(name)
+    ends = _ends(path, text, counts)
+    # Each way has a tokenizer of its own, so that none learns words for another.
+    tokenizers = {way: _load(path) for way in WAYS}
+    seconds: dict[str, dict[str, list[float]]] = {way: {"cold": [], "warm": []} for way in WAYS}
+    for which in ("cold", "warm"):
+        appending = tokenizers["session.append(new)"].session()
+        encoding = tokenizers["session.encode(whole)"].session()
+        appending.append(text[: ends[0]])
+        encoding.encode(text[: ends[0]])
+        for begin, end in itertools.pairwise(ends):
+            new, whole = text[begin:end], text[:end]
+            if which == "cold":
+                tokenizers["encode_ids(whole)"].clear_cache()
+            times = [clock()()]
+            results = [tokenizers["encode_ids(whole)"].encode_ids(whole)]
+            times.append(clock()())
+            results.append(appending.append(new))
+            times.append(clock()())
+            results.append(encoding.encode(whole))
+            times.append(clock()())
+            for way, ids, (start, stop) in zip(WAYS, results, itertools.pairwise(times), strict=True):
+                seconds[way][which].append(stop - start)
+                if not np.array_equal(ids, results[0]):
+                    print(f"{name}: {way} and encode_ids(whole) differ at {end} characters")
+                    return False
+    all_of_it = {which: median(times) for which, times in seconds[WAYS[0]].items()}
+    table = []
+    for way in WAYS:
+        row = [way]
+        for which, times in seconds[way].items():
+            row += [f"{median(times) * 1e6:.0f}", f"{100 * median(times) / all_of_it[which]:.1f} %"]
+        table.append(row)
+    steps = f"grows by {counts[1] - counts[0]:,} {len(counts) - 1} times" if len(counts) > 1 else ""
+    header = ["", "cold us", "of the whole", "warm us", "of the whole"]
+    print_table(f"{name}: a prompt of {counts[0]:,} tokens {steps}, medians", header, table, as_json)
+    return True
+
+
+def _load(path: str) -> Any:
     import hftok
 
-    tokenizer = hftok.Tokenizer(tokenizer_path(name))
+    tokenizer = hftok.Tokenizer(path)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    counts = [options.tokens + options.growth * step for step in range(options.steps + 1)]
-    rows = tokenizer.encode_batch_ids([text], add_special_tokens=False, return_offsets=True)
-    while len(rows.ids) < counts[-1]:  # a small corpus: from its beginning again
-        text += text
-        rows = tokenizer.encode_batch_ids([text], add_special_tokens=False, return_offsets=True)
-    ends = [int(rows.offsets[count - 1][1]) for count in counts]
+    return tokenizer
 
-    appending, encoding = tokenizer.session(), tokenizer.session()
-    appending.append(text[: ends[0]])
-    encoding.encode(text[: ends[0]])
-    ways: dict[str, Callable[[int, int], Any]] = {
-        "session.append(new)": lambda begin, end: appending.append(text[begin:end]),
-        "session.encode(whole)": lambda begin, end: encoding.encode(text[:end]),
-        # Last, and in favour of it: every new word is in the cache by then.
-        "encode_ids(whole)": lambda begin, end: tokenizer.encode_ids(text[:end]),
-    }
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    for begin, end in itertools.pairwise(ends):
-        given: dict[str, Any] = {}
-        for way, call in ways.items():
-            seconds[way].append(seconds_of(lambda w=way, c=call, g=given, b=begin, e=end: g.update({w: c(b, e)})))
-        whole = given["encode_ids(whole)"]
-        for way, ids in given.items():
-            if not np.array_equal(ids, whole):
-                print(f"{name}: {way} and encode_ids(whole) differ at {end} characters")
-                return False
-    table = []
-    for way, times in seconds.items():
-        ratio = median(part / whole for part, whole in zip(times, seconds["encode_ids(whole)"], strict=True))
-        table.append([way, f"{min(times) * 1e3:.3f}", f"{median(times) * 1e3:.3f}", f"{100 * ratio:.1f} %"])
-    title = f"{name}: a prompt of {options.tokens:,} tokens grows by {options.growth:,}, {options.steps} times"
-    print_table(title, ["", "best ms", "median ms", "of the whole"], table, options.json)
-    return True
+
+def _ends(path: str, text: str, counts: list[int]) -> list[int]:
+    """Where in the text, in characters, its first tokens end, for each number of them."""
+    rows = _load(path).encode_batch_ids([text], add_special_tokens=False, return_offsets=True)
+    if len(rows.ids) < counts[-1]:
+        raise SystemExit(f"the corpus has only {len(rows.ids):,} tokens: fewer --tokens, or another --corpus")
+    return [int(rows.offsets[count - 1][1]) for count in counts]

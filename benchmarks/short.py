@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from benchmarks.measure import clock, print_table
+from benchmarks.measure import print_table, rounds_of_short
 from benchmarks.peers import failure
 
 __all__ = ["short_texts"]
 
 TEXTS = (
     "The quick brown fox jumps over the lazy dog.",
-    "Well before sunrise, 14 boats had left the harbour: nobody spoke, nets lay dry, and the lamp's light "
-    "(a faint one) went round over the water. \"Who's on watch?\" asked Ana; it wasn't Tom's turn, I saw.",
+    "Well before sunrise, 14 old boats left the harbour: not a word, nets lay dry, and the lamp's light "
+    "(a dim one) went round over the water. \"Who's on watch?\" asked Ana; it wasn't Tom's turn, he replied.",
 )
 
 
@@ -123,12 +122,7 @@ def short_texts(path: str, names: list[str] | None, rounds: int, as_json: bool) 
                 continue
             said[door.name] = "equal" if equal else "differs"
             same &= equal or not door.name.startswith("tokenizers")
-        best = dict.fromkeys(said, float("inf"))
-        for _ in range(rounds + 2):
-            for door in doors:
-                timer = timeit.Timer(partial(door.call, text), timer=clock())
-                number = max(1, timer.autorange()[0] // 4)
-                best[door.name] = min(best[door.name], *(s / number for s in timer.repeat(3, number)))
+        best = rounds_of_short({door.name: partial(door.call, text) for door in doors}, 4 * rounds)
         ours = {door.kind: best[door.name] for door in reversed(doors) if door.name.startswith("hftok")}
         table = [
             [
