@@ -56,8 +56,8 @@ def open_tokenizer(name: str) -> Tokenizer:
         return Tokenizer(name)
     except (Exception, RecursionError) as error:
         reason = str(error)
-        if not os.path.exists(name) and "there is no file" not in reason:
-            reason = f"there is no file or folder of that name, and as a Hub id: {reason}"
+        if notes := getattr(error, "__notes__", None):
+            reason = f"{'; '.join(notes)}: {reason}"
         elif os.path.isfile(name) and " at line " in reason:
             reason = f"it is not a tokenizer.json: {reason}"
         raise UserError(f"cannot load the tokenizer {name!r}: {reason}") from None
