@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).parent
-NAMES = [name for name in ("encode", "load", "matrix", "surface", "train") if (HERE / f"{name}.py").is_file()]
+NAMES = [name for name in ("encode", "load", "matrix", "prompt", "surface", "train") if (HERE / f"{name}.py").is_file()]
 
 
 def main(arguments: list[str]) -> int:

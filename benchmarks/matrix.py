@@ -1,7 +1,7 @@
-"""Every real tokenizer on every corpus, whole: ids of each document against the reference, any tier, 1, 2, 7 threads.
+"""Every real tokenizer on every corpus, whole: each document's ids against the reference, tiers and threads in turn.
 
-The reference takes hours for it. What it says is kept as one digest of eight bytes a document, by the contents of the
-tokenizer and the corpus, so that it is asked once: `--digests FOLDER`.
+The reference takes hours for it. What it says is kept as one digest of eight bytes a document, by the contents of
+tokenizer and corpus, so that it is asked once: `--digests FOLDER`.
 """
 
 from __future__ import annotations

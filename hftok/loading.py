@@ -93,7 +93,14 @@ def _of_name(name: str) -> TokenizerParts:
         or not name
     ):
         raise FileNotFoundError(f"there is no file or folder {name!r}")
-    return load_file(hub_file(name, "tokenizer.json"))
+    try:
+        path = hub_file(name, "tokenizer.json")
+    except ImportError:
+        raise
+    except Exception as error:  # what the Hub says does not tell that a file was looked for first
+        error.add_note(f"{name!r} is no file or folder here, so it was taken for a Hub id")
+        raise
+    return load_file(path)
 
 
 def _of_folder(folder: str) -> TokenizerParts:

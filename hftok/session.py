@@ -64,6 +64,9 @@ class Session:
     """
 
     _ids: Ids
+    _spare: Ids
+    _spare_n: int  # ids that the spare array has in common with the other
+    _alone: int  # references to an array that nobody else holds
 
     def __init__(self, tokenizer: Tokenizer, add_special_tokens: bool = True) -> None:
         self._tokenizer = tokenizer
@@ -81,7 +84,7 @@ class Session:
         self._cuts: list[tuple[int, int]] = [(0, 0)]
         self._n = 0
         self._changed_from = 0
-        self._make_room(256, 0)
+        self._begin_memory()
 
     # ---- what a user reads
 
@@ -152,7 +155,7 @@ class Session:
         other = Session(self._tokenizer, self._add_special_tokens)
         other.__dict__.update(self.__dict__)
         other._parts, other._cuts = list(self._parts), list(self._cuts)
-        other._make_room(len(self._ids), self._n)
+        other._ids, other._spare, other._spare_n = self._ids.copy(), self._ids[:0].copy(), 0
         return other
 
     # ---- the work
@@ -214,27 +217,45 @@ class Session:
 
     def _show(self, same: int, parts: list[Ids]) -> Ids:
         """The result of a call: so many ids as before, and these behind them."""
-        parts = [part for part in parts if len(part)]
-        ids = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else self._ids[:0]
-        end = same + len(ids)
-        n = min(self._n, end) - same
-        unequal = self._ids[same : same + n] != ids[:n]
-        first = int(unequal.argmax()) if unequal.any() else n
-        changed = self._changed_from = same + first
+        end = changed = same
+        equal = True
+        for part in parts:
+            if equal and end < self._n:
+                number = min(len(part), self._n - end)
+                first = _first_other(self._ids[end : end + number], part[:number])
+                equal = first == number
+                changed += first
+            end += len(part)
+        self._changed_from = changed
         # An array that somebody holds still shows what is to be replaced now: leave it that memory.
         held = changed < self._n and sys.getrefcount(self._ids) != self._alone
         if held or end > len(self._ids):
-            self._make_room(end + (end >> 1), changed)
-        self._ids[changed:end] = ids[first:]
+            self._make_room(end, changed)
+        self._spare_n = min(self._spare_n, changed)
+        ids, place = self._ids, same
+        for part in parts:
+            stop = place + len(part)
+            if stop > changed:
+                ids[max(place, changed) : stop] = part[max(changed - place, 0) :]
+            place = stop
         self._n = end
         return self.ids
 
     def _make_room(self, size: int, n: int) -> None:
-        """New memory for so many ids, with the first n of the old."""
-        old: Ids = self._ids if n else np.empty(0, dtype=np.uint32)
-        self._ids = np.empty(max(size, 256), dtype=np.uint32)
+        """Other memory for so many ids, with the first n of these. Who holds the last result only, and gives it up for
+        the next, makes two arrays take turns: each lacks no more than what came since its last turn."""
+        if size <= len(self._spare) and sys.getrefcount(self._spare) == self._alone:
+            self._spare[self._spare_n : n] = self._ids[self._spare_n : n]
+            self._ids, self._spare = self._spare, self._ids
+        else:
+            self._spare, self._ids = self._ids, np.empty(max(size + (size >> 1), 256), dtype=np.uint32)
+            self._ids[:n] = self._spare[:n]
+        self._spare_n = n
+
+    def _begin_memory(self) -> None:
+        self._ids, self._spare = np.empty(256, dtype=np.uint32), np.empty(0, dtype=np.uint32)
+        self._spare_n = 0
         self._alone = sys.getrefcount(self._ids)
-        self._ids[:n] = old[:n]
 
 
 def _places(cuts: TextCuts, tail: str) -> list[int]:
@@ -249,6 +270,14 @@ def _places(cuts: TextCuts, tail: str) -> list[int]:
     if place > places[-1]:
         places.append(place)
     return places
+
+
+def _first_other(a: Ids, b: Ids) -> int:
+    """The first index at which two arrays of one length differ; their length where they do not."""
+    if len(a) <= 32:  # mostly: what the last few tokens became
+        return next((i for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)) if x != y), len(a))
+    unequal = a != b
+    return int(unequal.argmax()) if unequal.any() else len(a)
 
 
 def _common(a: str, b: str) -> int:

@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="TOKENIZER is the path of a tokenizer.json, of a folder or of a vocab.txt, a Hub id, or `demo`.",
     )
     parser.add_argument("--version", action="version", version=f"hftok {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Command)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Command)
     for module in COMMANDS:
         name = module.__name__.rpartition(".")[2]
         command = commands.add_parser(name, help=module.HELP, description=module.HELP + ".", epilog=module.EPILOG)
@@ -59,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2 3
     0
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to fail
     try:

@@ -9,9 +9,17 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hftok.cli.inputs import UserError, documents, open_reference, open_tokenizer, reference_module, source_of
+from hftok.cli.inputs import (
+    TOKENIZER,
+    UserError,
+    documents,
+    open_reference,
+    open_tokenizer,
+    reference_module,
+    source_of,
+)
 from hftok.cli.parity import batches
-from hftok.cli.terminal import Style, table
+from hftok.cli.terminal import Style, counted, size_of, table
 
 HELP = "Time the encoding of a file, cold and warm, beside the reference where it is installed"
 EPILOG = (
@@ -22,8 +30,8 @@ WARM_RUNS = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER")
-    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=TOKENIZER)
+    parser.add_argument("file", metavar="FILE", help="UTF-8 text; one document, if nothing else is said")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--separator", metavar="S", help="what stands between two documents ('\\n\\n', '<|endoftext|>')")
     how.add_argument("--jsonl-field", metavar="F", help="one JSON object a line; the text is under this key")
@@ -90,6 +98,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """The figures that `hftok bench` prints."""
     if options.threads is not None and options.threads < 1:
         raise UserError("--threads must be 1 or more")
+    if options.hf_mb < 0:
+        raise UserError("--hf-mb must be 0 or more")
     if options.threads is not None:
         # Read by the core at each call, and by the reference when it first runs.
         os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(options.threads)
@@ -156,8 +166,8 @@ def run(options: argparse.Namespace) -> int:
         return 1 if different else 0
     style = Style(False if options.no_colour else None)
     print(
-        f"{found['file']}: {found['bytes'] / 1e6:,.1f} MB, {found['documents']:,} documents, "
-        f"{found['tokens']:,} tokens, {found['threads']} thread{'s' if found['threads'] != 1 else ''}"
+        f"{found['file']}: {size_of(found['bytes'])}, {counted(found['documents'], 'document')}, "
+        f"{counted(found['tokens'], 'token')}, {counted(found['threads'], 'thread')}"
     )
     rows = [("", "load", "MB/s", "tokens/s", "ratio")]
     for name in ("cold", "warm"):
@@ -169,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
         reference = found["reference"]
         label = f"tokenizers {reference['version']}"
         if reference["bytes"] < found["bytes"] * 0.99:
-            label += f" ({reference['bytes'] / 1e6:.0f} MB of it)"
+            label += f" ({size_of(reference['bytes'])} of it)"
         speed = reference["run"]
         load = f"{reference['load_seconds'] * 1e3:.0f} ms"
         rows.append((label, load, f"{speed['mb_per_s']:.1f}", f"{speed['tokens_per_s']:,.0f}", "1.0x"))
@@ -177,7 +187,10 @@ def run(options: argparse.Namespace) -> int:
     if "validation" in found:
         validation = found["validation"]
         if not different:
-            print(style.good("ids equal") + f" in all {validation['documents']:,} documents")
+            print(
+                style.good("ids equal")
+                + f" in {'all ' if validation['documents'] > 1 else ''}{counted(validation['documents'], 'document')}"
+            )
         elif "position" in validation:
             print(style.bad(f"document {validation['different']} differs") + f" at token {validation['position']}:")
             print(f"  hftok     {validation['hftok']}\n  reference {validation['reference']}")

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from hftok.cli.inputs import UserError, documents, open_tokenizer
+from hftok.cli.inputs import TOKENIZER, UserError, documents, open_tokenizer
 from hftok.cli.terminal import Style
 
 HELP = "Encode texts and print tokens with their offsets, ids, or JSON"
@@ -15,8 +15,8 @@ EPILOG = "Without a TEXT and without --file, every line of standard input is a t
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER")
-    parser.add_argument("text", metavar="TEXT", nargs="*")
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=TOKENIZER)
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="what to encode")
     parser.add_argument("--pair", metavar="TEXT", help="the second sequence of every text")
     parser.add_argument("--file", metavar="FILE", action="append", default=[], help="encode the documents of a file")
     how = parser.add_mutually_exclusive_group()

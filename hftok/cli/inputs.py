@@ -15,6 +15,7 @@ from hftok.tokenizer import Tokenizer
 
 __all__ = [
     "REFERENCE_VERSION",
+    "TOKENIZER",
     "UserError",
     "data_text",
     "demo_tokenizer",
@@ -27,6 +28,9 @@ __all__ = [
 
 # The version of `tokenizers` that this package reproduces.
 REFERENCE_VERSION = "0.23.2"
+
+# What the commands say of their first argument.
+TOKENIZER = "a tokenizer.json, a folder, a vocab.txt, a Hub id, or `demo`"
 
 
 class UserError(Exception):
@@ -51,7 +55,12 @@ def open_tokenizer(name: str) -> Tokenizer:
     try:
         return Tokenizer(name)
     except (Exception, RecursionError) as error:
-        raise UserError(f"cannot load the tokenizer {name!r}: {error}") from None
+        reason = str(error)
+        if notes := getattr(error, "__notes__", None):
+            reason = f"{'; '.join(notes)}: {reason}"
+        elif os.path.isfile(name) and " at line " in reason:
+            reason = f"it is not a tokenizer.json: {reason}"
+        raise UserError(f"cannot load the tokenizer {name!r}: {reason}") from None
 
 
 def reference_module() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hftok._core import parallel
 from hftok._core.engine import cache_budget
-from hftok.cli.inputs import UserError, open_tokenizer
+from hftok.cli.inputs import TOKENIZER, UserError, open_tokenizer
 from hftok.cli.terminal import Style
 from hftok.tokenizer import Tokenizer
 
@@ -17,7 +17,7 @@ EPILOG = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER")
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=TOKENIZER)
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     parser.add_argument("--no-colour", "--no-color", action="store_true", help="plain text")
 

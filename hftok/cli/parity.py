@@ -9,8 +9,16 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hftok.cli.inputs import REFERENCE_VERSION, UserError, documents, open_reference, open_tokenizer, reference_module
-from hftok.cli.terminal import Style
+from hftok.cli.inputs import (
+    REFERENCE_VERSION,
+    TOKENIZER,
+    UserError,
+    documents,
+    open_reference,
+    open_tokenizer,
+    reference_module,
+)
+from hftok.cli.terminal import Style, counted
 from hftok.testing import Difference, encoding_fields, find_difference
 
 HELP = "Compare ids, offsets, type ids and word ids with the installed reference on files"
@@ -20,8 +28,8 @@ BATCH_CHARACTERS = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER")
-    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=TOKENIZER)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="UTF-8 text; one document, if nothing else is said")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--separator", metavar="S", help="what stands between two documents ('\\n\\n', '<|endoftext|>')")
     how.add_argument("--jsonl-field", metavar="F", help="one JSON object a line; the text is under this key")
@@ -81,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
                 previous = batch[-1]
             more, difference = _compare(tokenizer, reference, items, special)
             if difference is not None:
-                print(style.bad(f"{path}: a difference") + f" (after {number:,} documents that agree)\n")
+                print(style.bad(f"{path}: a difference") + f" (after {counted(number, 'document')} without one)\n")
                 print(difference.report())
                 return 1
             number += len(batch)
@@ -93,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         print("\r", end="", file=sys.stderr)
     print(
         style.good("equal")
-        + f": {number:,} documents, {characters:,} characters, {tokens:,} tokens, all fields"
+        + f": {counted(number, 'document')}, {counted(characters, 'character')}, {counted(tokens, 'token')}, all fields"
         + f" (tokenizers {version}, {time.monotonic() - begin:.1f} s)"
     )
     if version != REFERENCE_VERSION:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Style", "table"]
+__all__ = ["Style", "counted", "size_of", "table"]
 
 # Backgrounds that black text can be read on; neighbours differ.
 _BACKGROUNDS = (152, 223, 151, 225, 187)
@@ -75,6 +75,26 @@ def columns(text: str) -> int:
 def printable(text: str) -> str:
     """Control characters and blanks other than a space as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what is counted.
+
+    >>> counted(1, "document"), counted(1200, "document")
+    ('1 document', '1,200 documents')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size_of(number: int) -> str:
+    """A number of bytes in the unit that shows something of it.
+
+    >>> size_of(1), size_of(6_772), size_of(108_900_000)
+    ('1 byte', '6.8 kB', '108.9 MB')
+    """
+    if number < 1000:
+        return counted(number, "byte")
+    return f"{number / 1e3:.1f} kB" if number < 999_950 else f"{number / 1e6:,.1f} MB"
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:

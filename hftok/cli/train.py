@@ -13,7 +13,7 @@ from typing import Any
 
 from hftok import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from hftok.cli.inputs import UserError
-from hftok.cli.terminal import Style, printable
+from hftok.cli.terminal import Style, printable, size_of
 from hftok.errors import UnsupportedTokenizerError
 from hftok.rustbpe import GPT4_PATTERN
 from hftok.training.driver import train_on_texts
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="UTF-8 text")
     parser.add_argument("--out", metavar="PATH", required=True, help="the tokenizer.json to write")
     parser.add_argument("--tiktoken", metavar="PATH", help="write the ranks of a byte-level BPE to this file, too")
     parser.add_argument("--model", choices=tuple(DEFAULT_PATTERN), default="bpe")
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"cannot write: {error}") from None
     log.info("wrote %s", options.out)
     if not options.quiet:
-        speed = f"{texts.size / 1e6:.1f} MB in {seconds:.1f} s"
+        speed = f"{size_of(texts.size)} in {seconds:.1f} s"
         print(_summary(tokenizer, options, held, speed, Style(False if options.no_colour else None)))
     return 0
 
@@ -128,6 +128,9 @@ def _check(options: argparse.Namespace) -> None:
             raise UserError(f"there is no folder {folder!r} to write {path!r} to")
         if os.path.isdir(path):
             raise UserError(f"{path!r} is a folder: name the file to write")
+    for path in options.files:
+        if not os.path.exists(path):
+            raise UserError(f"there is no file {path!r}")
     for name, least in (("vocab_size", 0), ("min_frequency", 0), ("threads", 1), ("memory_limit", 1e-6)):
         value = getattr(options, name)
         if value is not None and value < least:
@@ -282,7 +285,9 @@ def _summary(tokenizer: Tokenizer, options: argparse.Namespace, held: HeldBack |
     rows.append(["longest", "  ".join(shown(number) for number, _ in longest)])
     if options.model == "bpe" and tokens:
         merges = tokenizer.model._description().fields["merges"].rows.tolist()
-        pairs = [f"{shown(left)}+{shown(right)}" for left, right, _ in merges[-SHOWN:]]
+        pairs = [f"{shown(left)}+{shown(right)}" for left, right, _ in merges[-SHOWN:]] or [
+            "no pair was frequent enough"
+        ]
         rows.append([f"last of {len(merges):,} merges", "  ".join(pairs)])
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{style.bold(name.ljust(width))}  {value}" for name, value in rows)

@@ -168,6 +168,28 @@ def test_old_ids_are_not_copied():
     assert session.ids.ctypes.data == first
 
 
+def test_arrays_take_turns(rng):
+    """Who gives a result up for the next makes a session copy little; what is kept stays as it was."""
+    tokenizer = small()
+    session = tokenizer.session()
+    text, kept, places = "", [], set()
+    ids = session.append("world " * 2000)
+    for step in range(300):
+        if rng.random() < 0.1:
+            kept.append((ids, ids.tolist()))
+        piece = "the " * rng.randint(0, 20) + rng.choice(["wor", "the", " ", "x"])
+        if rng.random() < 0.1:
+            ids = session.encode(session.text[: -rng.randint(1, 300)] + piece)
+        else:
+            ids = session.append(piece)
+        if step % 10 == 0:
+            text = session.text
+            assert ids.tolist() == tokenizer.encode_ids(text).tolist()
+        places.add(ids.ctypes.data)
+    assert all(array.tolist() == values for array, values in kept)
+    assert len(places) < 2 * len(kept) + 20  # not a new one each time
+
+
 def test_changes_of_the_tokenizer(rng):
     tokenizer = small()
     session = tokenizer.session()

@@ -235,7 +235,7 @@ def test_parity(run, corpus, lines):
     assert status == 0
     assert f"equal: {len(TEXTS)} documents" in out
     assert run("parity", "demo", lines, lines, "--jsonl-field", "body")[1].startswith("equal: 12 documents")
-    assert run("parity", "demo", corpus, "--no-special-tokens")[1].startswith("equal: 1 documents")
+    assert run("parity", "demo", corpus, "--no-special-tokens")[1].startswith("equal: 1 document,")
     out = run("parity", "demo", corpus, "--separator", "<|end|>", "--pairs", "--documents", "4")[1]
     assert out.startswith("equal: 4 documents")
 
@@ -441,3 +441,36 @@ def test_reader_that_goes_away(tmp_path):
     err = writer.stderr.read()
     assert writer.wait(timeout=60) == 141
     assert err == b""
+
+
+def test_no_command_prints_the_help(run):
+    status, out, err = run()
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: hftok")
+    assert "demo" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["encode", "no/such/thing.json", "x"], "there is no file or folder"),
+        (["encode", __file__, "x"], "it is not a tokenizer.json: "),
+        (["train", "no-such-file", "--out", "x.json"], "hftok train: there is no file 'no-such-file'"),
+        (["bench", "demo", __file__, "--hf-mb", "-1"], "--hf-mb must be 0 or more"),
+    ],
+)
+def test_wrong_use_is_told_in_a_line(run, arguments, said):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_one_is_singular(run, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("one text", encoding="utf-8")
+    _, out, _ = run("bench", "demo", path, "--validate", "--hf-mb", "0", "--threads", "1")
+    assert f"{path}: 8 bytes, 1 document, 4 tokens, 1 thread\n" in out
+    assert "ids equal in 1 document\n" in out
+    _, out, _ = run("parity", "demo", path)
+    assert out.startswith("equal: 1 document, 8 characters, 4 tokens, all fields")

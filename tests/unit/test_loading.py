@@ -117,8 +117,8 @@ def test_hub_id(text, tmp_path):
         "sys.stdout.buffer.write(one.encode())\n"
         "try:\n"
         "    hftok.Tokenizer('some-one/not-there')\n"
-        "except huggingface_hub.errors.LocalEntryNotFoundError:\n"
-        "    pass\n"
+        "except huggingface_hub.errors.LocalEntryNotFoundError as error:\n"
+        "    assert 'no file or folder here' in error.__notes__[0]\n"
         "else:\n"
         "    raise AssertionError\n"
     )
