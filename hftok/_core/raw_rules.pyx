@@ -197,6 +197,7 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized)
         else:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
+        self.rules.unchecked = self.check is None
         self.cuts_units = self.check is None and not self.all_stable and not (raw.meets_cut or pipeline.normalized.meets_cut)
         self.keep = pipeline
 

@@ -136,6 +136,7 @@ cdef struct RawRules:
     boundaries_fn boundaries # NULL: text that nothing splits, cut where spaces begin
     const void *cuts         # CutTable of the model, or NULL
     int32_t marks            # a space stands for U+2581
+    int32_t unchecked        # nobody looks through the chunks' text for tokens that begin in one and end in another
     int32_t prefix
     int32_t stable           # bit of uc_stable that text must have to be left as it is; 0: no normalizer
     const uint32_t *stable_bits      # then by code point below U+10000, a bit each, ...

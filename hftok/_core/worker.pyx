@@ -83,7 +83,7 @@ cdef int worker_room(Worker *w, int64_t bytes, int64_t chunks) noexcept nogil:
         capacity = w.capacity * 2
         if capacity < w.used + bytes + PAD:
             capacity = w.used + bytes + PAD
-        if capacity >= <int64_t>0xFFFFFF00:
+        if capacity >= <int64_t>KNOWN - 0x100:           # an end from there on would be read as a known id
             return SCAN_NO_MEMORY
         p = realloc(w.text, <size_t>capacity)
         if p == NULL:

@@ -52,7 +52,8 @@ cdef inline uint64_t word_bit(const CutTable *t, const uint8_t *text, int64_t si
     return (first >> 32) & t.whole_mask
 
 
-# Whether a word that is cut at these places, offsets into text in order, must stay whole after all; at worst one too many.
+# Whether a word that is cut at these places, offsets into text in order, must stay whole after all, where CutTable.whole is not
+# NULL; at worst one too many.
 cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil
 
 # The next safe cut after `begin` in raw bytes, or size. Bytes that are not UTF-8 are never cut from their neighbours.

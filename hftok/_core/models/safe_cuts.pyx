@@ -54,8 +54,6 @@ cdef inline bint is_marked(const CutTable *t, const uint8_t *text, int64_t size)
 
 cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil:
     cdef int64_t i
-    if t.whole == NULL:
-        return False
     if is_marked(t, text + begin, end - begin):
         return True
     for i in range(n):

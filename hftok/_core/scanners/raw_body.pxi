@@ -229,7 +229,8 @@ cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words
         m = 0
         if stop - at >= CUT_FROM and (marks or worth_cutting(w.text + at, stop - at)):
             m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
-            if m and stays_whole(<const CutTable *>w.rules.cuts, w.text, at, stop, out + k + 1, m):
+            if (m and (<const CutTable *>w.rules.cuts).whole != NULL
+                    and stays_whole(<const CutTable *>w.rules.cuts, w.text, at, stop, out + k + 1, m)):
                 m = 0
         if words:
             w.joined[first + k] = 0
@@ -464,7 +465,15 @@ cdef inline int add_token(Worker *w, const uint8_t *text, const Hit *hit, bint f
         return error
     if w.joined != NULL:
         w.joined[w.n_starts] = w.joined[w.n_starts + 1] = 0
-    return worker_direct(w, hit.id, first, w.character)
+    if full or hit.id > KNOWN_SIZE or not w.rules.unchecked:
+        return worker_direct(w, hit.id, first, w.character)
+    # The id is all that is wanted of it: it stands in the chunk's end, and no call is made for it.
+    w.added += 1
+    w.starts[w.n_starts] = <uint32_t>w.used
+    w.ends[w.n_ends] = KNOWN | hit.id
+    w.n_starts += 1
+    w.n_ends += 1
+    return SCAN_OK
 
 
 cdef inline int scan_segment(Worker *w, const uint8_t *text, int64_t size, bint begins, bint first, bint full) noexcept nogil:
