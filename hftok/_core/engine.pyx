@@ -539,6 +539,8 @@ cdef class Engine:
         """Tell a worker what this call wants."""
         box.w.row_ends = call.row_ends
         box.w.expected = expected
+        if expected > box.w.id_capacity:
+            worker_drop_ids(box.w)       # made anew at that size: what a smaller call has left would grow, and be copied, many times
         box.w.prefix = call.prefix
         box.w.n_prefix = call.n_prefix
         box.w.suffix = call.suffix
