@@ -24,7 +24,9 @@ cdef extern from "pythread.h":
     void PyThread_release_lock(PyThread_type_lock lock) noexcept nogil
 
 cdef extern from "memory.h" nogil:
-    void ht_huge(void *p, size_t size)
+    void *ht_reserve(size_t size)
+    void ht_unreserve(void *p, size_t size)
+    void *ht_extend(void *p, size_t size, size_t wanted)
 
 cdef extern from "numpy/arrayobject.h":
     ctypedef struct PyArray_Descr:
@@ -37,13 +39,15 @@ cdef extern from "numpy/arrayobject.h":
 cdef enum:
     FROM_BYTES = 32768       # smaller arrays are NumPy's own matter
     KEPT_BLOCKS = 16
-    HUGE_FROM = 4194304      # larger blocks ask for huge pages, where clearing and faults take half the time
+    HUGE = 2097152
+    HUGE_FROM = 4194304      # larger blocks are on huge pages, where clearing and faults take half the time, and grow without a copy
     HEADER = 64              # before the data, which is aligned to a cache line as the block is to 16 bytes
 
 cdef int64_t KEPT_BYTES = 64 << 20
 
 cdef struct Block:
     int64_t capacity
+    size_t reserved          # bytes of it and this header if it is on huge pages of its own, else 0
 
 cdef Block *_kept[KEPT_BLOCKS]           # the oldest first
 cdef int _n = 0
@@ -74,6 +78,13 @@ cdef Block *_take(int64_t size) noexcept nogil:
     return block
 
 
+cdef inline void _release(Block *block) noexcept nogil:
+    if block.reserved:
+        ht_unreserve(block, block.reserved)
+    else:
+        free(block)
+
+
 cdef void _drop(int which) noexcept nogil:
     global _n, _bytes
     cdef int i
@@ -87,16 +98,35 @@ cdef void _give_back(Block *block) noexcept nogil:
     global _n, _bytes
     cdef Block *oldest
     if block.capacity > KEPT_BYTES or not _enter():
-        free(block)
+        _release(block)
         return
     while _n == KEPT_BLOCKS or _bytes + block.capacity > KEPT_BYTES:
         oldest = _kept[0]
         _drop(0)
-        free(oldest)
+        _release(oldest)
     _kept[_n] = block
     _n += 1
     _bytes += block.capacity
     PyThread_release_lock(_lock)
+
+
+cdef inline size_t _whole_pages(size_t size) noexcept nogil:
+    return (HEADER + size + HUGE - 1) & ~<size_t>(HUGE - 1)
+
+
+cdef Block *_new(size_t size) noexcept nogil:
+    cdef Block *block = NULL
+    if size >= HUGE_FROM:
+        block = <Block *>ht_reserve(_whole_pages(size))
+        if block != NULL:
+            block.reserved = _whole_pages(size)
+            block.capacity = <int64_t>(block.reserved - HEADER)
+            return block
+    block = <Block *>malloc(HEADER + size)
+    if block != NULL:
+        block.reserved = 0
+        block.capacity = <int64_t>size
+    return block
 
 
 cdef void *_malloc(void *context, size_t size) noexcept nogil:
@@ -105,13 +135,8 @@ cdef void *_malloc(void *context, size_t size) noexcept nogil:
         return NULL
     block = _take(<int64_t>size)
     if block == NULL:
-        block = <Block *>malloc(HEADER + size)
-        if block == NULL:
-            return NULL
-        if size >= HUGE_FROM:
-            ht_huge(block, HEADER + size)
-        block.capacity = <int64_t>size
-    return <char *>block + HEADER
+        block = _new(size)
+    return <char *>block + HEADER if block != NULL else NULL
 
 
 cdef void *_calloc(void *context, size_t n, size_t size) noexcept nogil:
@@ -159,6 +184,7 @@ cdef void *kept_malloc(size_t size) noexcept nogil:
 
 cdef void *kept_realloc(void *data, size_t size) noexcept nogil:
     cdef Block *block
+    cdef Block *grown
     if data == NULL:
         return _malloc(NULL, size)
     block = <Block *>(<char *>data - HEADER)
@@ -166,7 +192,20 @@ cdef void *kept_realloc(void *data, size_t size) noexcept nogil:
         return data
     if size > <size_t>(1 << 62):
         return NULL
-    block = <Block *>realloc(block, HEADER + size)       # where the system can, pages move and bytes stay
+    if block.reserved:
+        grown = <Block *>ht_extend(block, block.reserved, _whole_pages(size))
+        if grown != NULL:
+            grown.reserved = _whole_pages(size)
+            grown.capacity = <int64_t>(grown.reserved - HEADER)
+            return <char *>grown + HEADER
+    if block.reserved or size >= HUGE_FROM:
+        grown = _new(size)
+        if grown == NULL:
+            return NULL
+        memcpy(<char *>grown + HEADER, data, <size_t>block.capacity)
+        _release(block)
+        return <char *>grown + HEADER
+    block = <Block *>realloc(block, HEADER + size)
     if block == NULL:
         return NULL
     block.capacity = <int64_t>size

@@ -10,8 +10,12 @@ static __inline void ht_aligned_free(void *p) { _aligned_free(p); }
 static __inline void ht_huge(void *p, size_t size) { (void)p; (void)size; }
 static __inline void *ht_reserve(size_t size) { (void)size; return NULL; }
 static __inline void ht_unreserve(void *p, size_t size) { (void)p; (void)size; }
+static __inline void *ht_extend(void *p, size_t size, size_t wanted) { (void)p; (void)size; (void)wanted; return NULL; }
 #else
 #if defined(__linux__)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <sys/mman.h>
 #endif
 /* Tables of 2 MiB and more are aligned to huge pages. */
@@ -54,6 +58,19 @@ static inline void ht_unreserve(void *p, size_t size) {
     (void)munmap(p, size);
 #else
     (void)p; (void)size;
+#endif
+}
+/* Reserved memory with more room, elsewhere: its pages go there, no byte is copied. NULL, and nothing happens, where that cannot be. */
+static inline void *ht_extend(void *p, size_t size, size_t wanted) {
+#if defined(__linux__) && defined(MREMAP_FIXED)
+    void *to = ht_reserve(wanted);
+    if (to == NULL) return NULL;
+    if (mremap(p, size, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED) return to;
+    ht_unreserve(to, wanted);
+    return NULL;
+#else
+    (void)p; (void)size; (void)wanted;
+    return NULL;
 #endif
 }
 #endif
