@@ -22,6 +22,9 @@ from hftok._core.models.merges cimport NO_RANK, NO_SYMBOL, MergeTable, PairTable
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.text cimport utf8_decode, utf8_prev
 
+cdef extern from "publish.h" nogil:
+    void *ht_publish(void **slot, void *p)
+
 cdef enum:
     CHARS = 0x10000
     MOST_ROWS = 4096         # symbols of one or two bytes that are looked at
@@ -288,7 +291,9 @@ cdef EarlyChars early_chars(BPEModel model):
         made = EarlyChars(model)
         if merges.early is None:     # two threads make the same
             merges.early = made
-    return merges.early
+    made = merges.early
+    ht_publish(&model.early, &made.table)
+    return made
 
 
 def of_model(BPEModel model not None):

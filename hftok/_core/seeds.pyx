@@ -156,12 +156,12 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
 
 
 cdef int64_t chunk_text(const uint8_t *token, int64_t n, bint marks, uint8_t *out) noexcept nogil:
-    """The chunk (at most 16 bytes) that the model sees as this token; its length, or 0 where there is none."""
+    """The chunk (at most LONG_KEY bytes) that the model sees as this token; its length, or 0 where there is none."""
     cdef int64_t i = 0, k = 0
     cdef int length
     cdef uint32_t cp
     while i < n:
-        if k == 16:
+        if k == LONG_KEY:
             return 0
         if marks:
             if n - i >= 3 and token[i] == 0xE2 and token[i + 1] == 0x96 and token[i + 2] == 0x81:
@@ -184,7 +184,9 @@ cdef int64_t chunk_text(const uint8_t *token, int64_t n, bint marks, uint8_t *ou
 
 cdef void seeds_free(SeedTable *seeds) noexcept nogil:
     ht_aligned_free(seeds.table)
+    free(seeds.longer)
     seeds.table = NULL
+    seeds.longer = NULL
 
 
 cdef inline void put_seed(SeedTable *seeds, const ht_key *key, uint32_t hash, uint32_t id) noexcept nogil:
@@ -208,7 +210,8 @@ cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bin
     cdef const uint8_t *proved = NULL
     cdef uint32_t id
     cdef int64_t i, k, n, waiting = 0, buckets = 64
-    cdef uint8_t text[16]
+    cdef uint8_t text[LONG_KEY]
+    cdef uint64_t bit
     cdef ht_key keys[AHEAD]
     cdef uint32_t hashes[AHEAD]
     cdef uint32_t ids[AHEAD]
@@ -223,7 +226,9 @@ cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bin
         buckets *= 2
     seeds.mask = <uint32_t>(buckets - 1)
     seeds.table = <uint8_t *>ht_aligned(<size_t>buckets * 64)
-    if seeds.table == NULL:
+    seeds.longer = <uint64_t *>calloc((<int64_t>1 << LONG_BITS) >> 6, 8) if whole else NULL
+    if seeds.table == NULL or (whole and seeds.longer == NULL):
+        seeds_free(seeds)
         raise MemoryError("no memory for the tokens known beforehand")
     ht_huge(seeds.table, <size_t>buckets * 64)
     memset(seeds.table, 0, <size_t>buckets * 64)
@@ -233,7 +238,10 @@ cdef bint seed_table(SeedTable *seeds, hash_key_fn hash_key, BPEModel model, bin
             if proved != NULL and not proved[id >> 3] >> (id & 7) & 1:
                 continue
             n = chunk_text(v.text.data + v.offsets[i], v.offsets[i + 1] - v.offsets[i], marks, text)
-            if n == 0:
+            if n > 16 and whole:
+                bit = long_bit(text, n)
+                seeds.longer[bit >> 6] |= <uint64_t>1 << (bit & 63)
+            if n == 0 or n > 16:
                 continue
             memset(&keys[waiting], 0, 16)
             memcpy(&keys[waiting], text, <size_t>n)

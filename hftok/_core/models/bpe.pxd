@@ -72,6 +72,7 @@ cdef class BPEModel(Model):
     cdef bint borrowed
     cdef SafeCuts char_cuts                  # None where the proof does not hold
     cdef SafeCuts byte_cuts                  # the same for encode_bytes
+    cdef void *early                         # EarlyTable of the merges, once there has been text that it is worth making for
     cdef bint fixed_seed
     cdef uint64_t seed
 

@@ -16,6 +16,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from hftok._core.early_chars cimport EarlyTable, early_id
 from hftok._core.models.merges cimport (
     MergeScratch, MergeTable, NO_RANK, NO_SYMBOL, SMALL, fill_pair_ranks, merge_scratch_free, merge_small, merge_symbols,
     merge_with_dropout, place_key,
@@ -34,9 +35,13 @@ cdef extern from "Python.h":
     int PyGC_Enable() noexcept
     int PyGC_Disable() noexcept
 
+cdef extern from "publish.h" nogil:
+    void *ht_acquire(void **slot)
+
 cdef enum:
     UNCUT = 24                   # words of up to this many bytes are merged whole
     NO_CHAR = 0xFFFFFFFF
+    MOST_EARLY = 1 << 30         # bytes of a word whose characters are looked at
     KEPT_SYMBOLS = 1 << 20       # a scratch that grew beyond this gives its memory back after the word
 
 # The ByteLevel character of each byte (pre_tokenizers/byte_level.rs bytes_char): printable Latin-1 stands for itself, the
@@ -188,6 +193,23 @@ cdef inline void begin_bytes(
     if starts != NULL:
         for i in range(end - begin):
             starts[i] = begin + i
+
+
+cdef int64_t begin_chars(uint32_t *ids, int64_t *starts, const uint8_t *raw, int64_t begin, int64_t end, const uint32_t *byte_ids,
+                         const EarlyTable *early) noexcept nogil:
+    """The same with characters where they are symbols from the start; the number of symbols."""
+    cdef int64_t i = begin, n = 0
+    cdef int length
+    cdef uint32_t id
+    while i < end:
+        length = 1
+        id = early_id(early, raw + begin, <int>(i - begin), <int>(end - begin), &length) if raw[i] >= 128 else NO_SYMBOL
+        ids[n] = byte_ids[raw[i]] if id == NO_SYMBOL else id
+        if starts != NULL:
+            starts[n] = i
+        n += 1
+        i += length
+    return n
 
 
 cdef inline int reserve_text(BPEScratch *s, int64_t size) noexcept nogil:
@@ -786,8 +808,14 @@ cdef class BPEModel(Model):
     cdef int64_t encode_piece(self, const uint8_t *raw, int64_t begin, int64_t end, uint32_t *ids, int64_t *starts,
                               BPEScratch *s) noexcept nogil:
         cdef int32_t key[SMALL]
-        cdef int64_t i, size = end - begin
-        begin_bytes(ids, starts, raw, begin, end, self.byte_ids)
+        cdef int64_t i, n, size = end - begin
+        cdef const EarlyTable *early = <const EarlyTable *>ht_acquire(&self.early)
+        if early != NULL and 1 < size <= MOST_EARLY:
+            n = begin_chars(ids, starts, raw, begin, end, self.byte_ids, early)
+            if n < size:
+                return merge_symbols(&self.merge_table.table, ids, starts, n, &s.merge)
+        else:
+            begin_bytes(ids, starts, raw, begin, end, self.byte_ids)
         if size == 1:
             return 1
         if size > SMALL or not self.merge_table.table.scannable:

@@ -21,7 +21,7 @@ from hftok._core.models.bpe cimport find_whole
 from hftok._core.models.merges cimport (
     ID_BITS, NO_KEY, RANK_BITS, PairTable, highest_bit, lowest_bit, may_merge, pair_hash, place_key, prefetch, slot_rank,
 )
-from hftok._core.seeds cimport NO_SEED, seeds_find
+from hftok._core.seeds cimport NO_SEED, may_be_long, seeds_find
 from hftok._core.worker cimport BATCH, HOLE_IDS, HOLES, SCAN_OK, Hole, WordMerges, Worker, worker_id_room
 
 cdef extern from "least.h" nogil:
@@ -282,7 +282,9 @@ cdef inline bint find_token(const WordMerges *m, Hole *hole) noexcept nogil:
     """Whether the word is one token, as far as it is known without merging."""
     cdef int64_t id
     if hole.size > 16:
-        id = find_whole(m.whole, hole.key, hole.size) if m.whole != NULL else -1
+        id = -1
+        if m.whole != NULL and (m.seeds == NULL or m.seeds.longer == NULL or may_be_long(m.seeds, hole.key, hole.size)):
+            id = find_whole(m.whole, hole.key, hole.size)
         hole.ids[0] = <uint32_t>id
         return id >= 0
     if m.seeds == NULL:
