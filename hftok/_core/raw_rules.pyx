@@ -20,7 +20,7 @@ from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.merges cimport NO_SYMBOL, fill_pair_ranks
-from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, may_join, word_bit
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, may_join, size_bit, word_bit
 from hftok._core.seeds cimport unproved_words
 from hftok._core.unicode cimport uc_ccc, uc_decompose, uc_decompose_compat, uc_second, uc_stable
 from hftok._core.worker cimport (
@@ -298,4 +298,5 @@ cdef class RawScanner:
                 text = padded
                 bit = word_bit(cuts, text, len(word))
                 cuts.whole[bit >> 6] |= <uint64_t>1 << (bit & 63)
+                cuts.sizes[text[0]] |= size_bit(len(word))
         ht_publish(<void **>&self.rules.cuts, cuts)      # other threads may be scanning

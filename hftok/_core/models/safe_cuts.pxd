@@ -16,6 +16,7 @@ cdef struct CutTable:
     # Words that are not what they would be as a part of another one: bits by `word_bit`, or NULL if there are none.
     uint64_t *whole
     uint64_t whole_mask      # number of bits - 1
+    uint64_t sizes[256]      # by a word's first byte: a bit for each number of bytes that a marked one has, the last for 63 and more
 
 
 cdef inline uint32_t cut_key(uint32_t left) noexcept nogil:
@@ -50,6 +51,10 @@ cdef inline uint64_t word_bit(const CutTable *t, const uint8_t *text, int64_t si
         memcpy(&last, text + size - 8, 8)
     first = (first ^ (last * <uint64_t>0xC2B2AE3D27D4EB4F) ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
     return (first >> 32) & t.whole_mask
+
+
+cdef inline uint64_t size_bit(int64_t size) noexcept nogil:
+    return <uint64_t>1 << (size if size < 63 else 63)
 
 
 # Whether a word that is cut at these places, offsets into text in order, must stay whole after all, where CutTable.whole is not
