@@ -38,6 +38,9 @@ cdef enum:
 
 MARK = "\u2581"
 
+cdef extern from "unicode_tables.h" nogil:
+    const uint8_t *uc_norm_block "hftok_uc_norm_1"  # by cp >> 5: code points with one block and equal lower bits have one uc_stable
+
 # Normal forms, and the bit of uc_stable that tells that a character keeps its text as it is.
 _FORMS = {"NFD": 1, "NFKD": 2, "NFC": 4, "NFKC": 8}
 
@@ -106,15 +109,23 @@ cdef int number_of(int bit):
 cdef const uint32_t *stable_bits(int bit):
     """A bit for each code point below U+10000: uc_stable has `bit`; and for each first byte of UTF-8 whether all characters have it
     that begin so (simd/stable.h). Made once a process."""
-    cdef int which = number_of(bit), cp
+    cdef int which = number_of(bit), block, cp, i, number
     cdef uint8_t *whole
+    cdef uint32_t[256] words             # by uc_norm_block, which most blocks of 32 code points share with others
+    cdef bint[256] known
     if not _stable[which][0]:        # U+0000 is stable
         whole = <uint8_t *>&_stable[which][2048]
         memset(whole, 1, 64)
-        for cp in range(1, 0x10000):
-            if uc_stable(cp) & bit:
-                _stable[which][cp >> 5] |= <uint32_t>1 << (cp & 31)
-            elif cp >= 0x80 and not 0xD800 <= cp < 0xE000:
+        memset(known, 0, sizeof(known))
+        for block in range(2048):
+            cp, number = 32 * block, uc_norm_block[block]
+            if not known[number]:
+                words[number] = 0
+                for i in range(32):
+                    words[number] |= <uint32_t>(uc_stable(cp + i) & bit != 0) << i
+                known[number] = True
+            _stable[which][block] = words[number]
+            if words[number] != 0xFFFFFFFF and cp >= 0x80 and not 0xD800 <= cp < 0xE000:
                 whole[(0xC0 | cp >> 6 if cp < 0x800 else 0xE0 | cp >> 12) & 63] = 0
         _stable[which][0] |= 1
     return _stable[which]

@@ -36,7 +36,8 @@ cdef extern from "memory.h" nogil:
 
 cdef extern from "stored_checks.h" nogil:
     int64_t ht_check_ranks(const uint64_t *slots, int64_t count, int64_t n, int bits)
-    uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
+    bint ht_none_beyond(const uint32_t *numbers, int64_t n, uint32_t limit)
+    bint ht_counts_up(const uint32_t *numbers, int64_t n, uint32_t first)
 
 cdef enum:
     MIDDLE = 2048            # rows of up to this many symbols are scanned by blocks
@@ -736,7 +737,7 @@ cdef class MergeTable:
         cdef int64_t n, i, size = vocab.table.size, free_slots
         cdef const uint32_t *ids = vocab.table.ids
         cdef uint64_t slot
-        cdef bint good, in_order = True
+        cdef bint good, in_order
         self.block = block
         self.borrowed = True
         self.vocab = vocab
@@ -758,9 +759,10 @@ cdef class MergeTable:
         t.packed = <uint64_t *>block.exactly("merges.packed", sizeof(uint64_t), <int64_t>t.mask + 1)
         t.filter = <uint64_t *>block.exactly("merges.filter", sizeof(uint64_t), <int64_t>(t.filter_mask + 1) >> 6)
         with nogil:
-            good = n == 0 or (<int64_t>ht_greatest(self.parts, 2 * n) < size and ht_greatest(t.merged, n) <= vocab.max_id)
-            for i in range(n):
-                in_order &= t.merged[i] == t.first_merged + <uint64_t>i
+            good = n == 0 or size > 0            # the size of a VocabMap has 32 bits
+            if n > 0 and good:
+                good = ht_none_beyond(self.parts, 2 * n, <uint32_t>(size - 1)) and ht_none_beyond(t.merged, n, vocab.max_id)
+            in_order = ht_counts_up(t.merged, n, t.first_merged)
             free_slots = ht_check_ranks(t.packed, <int64_t>t.mask + 1, n, RANK_BITS)
         demand(good and in_order == t.in_order and free_slots > 0 and free_slots == <int64_t>t.mask + 1 - self.distinct)
         # The hash of today gives the places of then (a line that comes again later has the later rank).

@@ -30,6 +30,8 @@ from hftok._core.utf8 cimport utf8_valid_prefix
 cdef extern from "stored_checks.h" nogil:
     int64_t ht_check_entries(const uint64_t *slots, int64_t count, int64_t n)
     uint32_t ht_greatest(const uint32_t *numbers, int64_t n)
+    bint ht_check_offsets(const int64_t *offsets, int64_t n, int64_t longest)
+    bint ht_counts_up(const uint32_t *numbers, int64_t n, uint32_t first)
 
 cdef uint64_t PROCESS_SEED = int.from_bytes(os.urandom(8), "little")
 
@@ -288,7 +290,7 @@ cdef class VocabMap:
         cdef VocabMap self = VocabMap.__new__(VocabMap)
         cdef VocabTable *t = &self.table
         cdef const uint64_t *numbers = <const uint64_t *>block.exactly("vocab.numbers", 8, 6)
-        cdef int64_t n, i, longest = 0, least = 0, size, free_slots
+        cdef int64_t n, i, free_slots
         cdef uint32_t max_id
         cdef bint good
         self.block = block
@@ -307,16 +309,12 @@ cdef class VocabMap:
         t.slots = <uint64_t *>block.exactly("vocab.slots", sizeof(uint64_t), <int64_t>t.mask + 1)
         with nogil:
             good = t.offsets[0] == 0 and t.offsets[n] == t.text.size
-            for i in range(n):
-                size = t.offsets[i + 1] - t.offsets[i]
-                least = size if size < least else least
-                longest = size if size > longest else longest
+            if t.longest > t.text.size or not ht_check_offsets(t.offsets, n, t.longest):
+                good = False
             max_id = ht_greatest(t.ids, n)
-            self.in_order = True
-            for i in range(n):
-                self.in_order &= t.ids[i] == <uint32_t>i
+            self.in_order = ht_counts_up(t.ids, n, 0)
             free_slots = ht_check_entries(t.slots, <int64_t>t.mask + 1, n)
-        demand(good and least >= 0 and longest == t.longest and max_id == self.max_id and free_slots == <int64_t>t.mask + 1 - n)
+        demand(good and max_id == self.max_id and free_slots == <int64_t>t.mask + 1 - n)
         demand(free_slots > 0)
         # The hash of today gives the places of then.
         for i in range(0, n, n // 64 + 1):

@@ -69,6 +69,7 @@ cdef enum:
     FLAG_UNKNOWN = 256      # of the character behind a block, if it is not ASCII
 
     MAX_LEAVES = 768
+    MAX_CLASSES = 1024
     PAGES = 0x110000 >> 6
 
 
@@ -81,7 +82,11 @@ cdef inline uint32_t common_flags(uint32_t cp, int category) noexcept nogil:
 
 cdef inline uint32_t words_flags(uint32_t cp) noexcept nogil:
     cdef int category = uc_onig_category(cp)
-    cdef uint32_t flags = common_flags(cp, category)
+    return words_flags_of(cp, category, common_flags(cp, category))
+
+
+cdef inline uint32_t words_flags_of(uint32_t cp, int category, uint32_t flags) noexcept nogil:
+    """`flags`: those of common_flags."""
     if category == UC_GC_LU or category == UC_GC_LT:
         flags |= FLAG_UPPER
     elif category == UC_GC_LL:
@@ -99,8 +104,10 @@ cdef inline uint32_t words_flags(uint32_t cp) noexcept nogil:
 
 cdef inline uint32_t splits_flags(uint32_t cp) noexcept nogil:
     cdef int category = uc_onig_category(cp)
-    cdef uint32_t props = uc_props(cp)
-    cdef uint32_t flags = common_flags(cp, category)
+    return splits_flags_of(cp, category, uc_props(cp), common_flags(cp, category))
+
+
+cdef inline uint32_t splits_flags_of(uint32_t cp, int category, uint32_t props, uint32_t flags) noexcept nogil:
     if UC_GC_MN <= category <= UC_GC_ME:
         flags |= FLAG_MARK
     elif UC_GC_ND <= category <= UC_GC_NO:
@@ -118,10 +125,13 @@ cdef inline uint32_t splits_flags(uint32_t cp) noexcept nogil:
 
 cdef inline uint32_t lists_flags(uint32_t cp) noexcept nogil:
     cdef int category = uc_onig_category(cp)
-    cdef uint32_t flags = common_flags(cp, category)
+    return lists_flags_of(cp, category, uc_props(cp), common_flags(cp, category))
+
+
+cdef inline uint32_t lists_flags_of(uint32_t cp, int category, uint32_t props, uint32_t flags) noexcept nogil:
     if UC_GC_PC <= category <= UC_GC_PO:
         flags |= FLAG_ONIG_PUNCTUATION
-    if uc_props(cp) & UC_NUMERIC:
+    if props & UC_NUMERIC:
         flags |= FLAG_NUMERIC
     if 0x0800 <= cp <= 0x9FA5 or 0xAC00 <= cp <= 0xD7FF:
         flags |= FLAG_EAST
@@ -132,8 +142,6 @@ cdef inline uint32_t lists_flags(uint32_t cp) noexcept nogil:
         flags |= FLAG_NEWLINE
     return flags
 
-
-ctypedef uint32_t (*flags_fn)(uint32_t cp) noexcept nogil
 
 cdef uint16_t _pages[PAGES]
 cdef uint8_t _leaves[3][MAX_LEAVES * 64]
@@ -154,28 +162,46 @@ cdef uint64_t leaf_sum(int64_t leaf) noexcept nogil:
     return sum
 
 
+cdef inline int zone_of(int64_t page) noexcept nogil:
+    """Pages of one zone have the same flags wherever they have the same classes; -1: a page like no other, as it holds a
+    code point that some flag names."""
+    if page < 0x80 >> 6 or page == 0x9F80 >> 6 or (page == 0x060C >> 6 or page == 0x06D4 >> 6 or page == 0x0964 >> 6
+                                                   or page == 0x2026 >> 6 or page == 0x3001 >> 6 or page == 0xFF0C >> 6):
+        return -1
+    if 0x3040 >> 6 <= page < 0x3100 >> 6 or 0x4E00 >> 6 <= page < 0x9F80 >> 6:
+        return 2    # FLAG_CJK and FLAG_EAST
+    return 1 if 0x0800 >> 6 <= page < 0x9F80 >> 6 or 0xAC00 >> 6 <= page < 0xD800 >> 6 else 0
+
+
 cdef int fill_tables() except -1:
     """Fill the tables; called once, at import."""
-    cdef flags_fn *kinds = [words_flags, splits_flags, lists_flags]
     cdef ht_alphabet **alphabets = [&words, &splits, &lists]
     cdef int64_t page, i, n = 0, found
-    cdef int k, b
+    cdef int k, b, zone, half, category
+    cdef uint32_t cp, props, flags
     cdef uint64_t[MAX_LEAVES] sums
+    cdef uint16_t[3][MAX_CLASSES] known     # the leaf of a zone's pages with these classes, and 1
+    memset(known, 0, sizeof(known))
     for page in range(PAGES):
         # The unassigned middle of the code space is one leaf.
         if 0x40000 >> 6 < page < 0xE0000 >> 6:
             _pages[page] = _pages[page - 1]
             continue
-        # So is what has the classes of the page two before (they are kept by 128), where no flag is a matter of the code point.
-        if (page >= 0x10080 >> 6 or 0x4E80 >> 6 <= page < 0x9F80 >> 6 or 0xAC80 >> 6 <= page < 0xD780 >> 6) and (
-                uc_class_block[page >> 1] == uc_class_block[(page >> 1) - 1]):
-            _pages[page] = _pages[page - 2]
+        zone, half = zone_of(page), 2 * uc_class_block[page >> 1] + (page & 1)  # classes are kept by 128
+        if half >= MAX_CLASSES:
+            zone = -1
+        if zone >= 0 and known[zone][half]:
+            _pages[page] = known[zone][half] - 1
             continue
         if n == MAX_LEAVES:
             raise ImportError("the scanners' class tables are too small: raise MAX_LEAVES")
-        for k in range(3):
-            for i in range(64):
-                _leaves[k][64 * n + i] = <uint8_t>kinds[k](<uint32_t>(64 * page + i))
+        for i in range(64):
+            cp = <uint32_t>(64 * page + i)
+            category, props = uc_onig_category(cp), uc_props(cp)
+            flags = common_flags(cp, category)
+            _leaves[0][64 * n + i] = <uint8_t>words_flags_of(cp, category, flags)
+            _leaves[1][64 * n + i] = <uint8_t>splits_flags_of(cp, category, props, flags)
+            _leaves[2][64 * n + i] = <uint8_t>lists_flags_of(cp, category, props, flags)
         # Equal leaves mostly follow each other: looked for from the last one. The two of ASCII stay apart.
         sums[n] = leaf_sum(n)
         found = n - 1
@@ -188,6 +214,8 @@ cdef int fill_tables() except -1:
             found = n
             n += 1
         _pages[page] = <uint16_t>found
+        if zone >= 0:
+            known[zone][half] = <uint16_t>(found + 1)
     for k in range(3):
         alphabets[k].page = _pages
         alphabets[k].leaf = _leaves[k]
