@@ -307,7 +307,7 @@ cdef class DecodeStream:
         """The text that one id (int) or several (list of int) add, or None while it is not complete.
 
         Raises:
-            TypeError: `id` is neither, or `tokenizer` cannot decode.
+            TypeError: `id` is neither, or `tokenizer` cannot decode or only wraps a tokenizer (step on its `_tokenizer`).
             Exception: the text so far is not how the new text starts (byte tokens that turn out to be no text).
         """
         cdef Py_ssize_t n_new, n_before = self.n
@@ -315,7 +315,9 @@ cdef class DecodeStream:
         cdef uint32_t *many = NULL
         cdef const uint32_t *new
         offered = getattr(tokenizer, "_id_decoder", None)
-        if not isinstance(offered, IdDecoder) and not hasattr(tokenizer, "decode"):
+        # What wraps a tokenizer (a transformers tokenizer, a ready-made one of `implementations`) is none: PyDecodeStream.step
+        # takes a Tokenizer, and the decode of a wrapper does more than decode. Its `_tokenizer` is what to step on.
+        if not isinstance(offered, IdDecoder) and (hasattr(tokenizer, "_tokenizer") or not hasattr(tokenizer, "decode")):
             error = TypeError(
                 "'None' is not an instance of 'Tokenizer'" if tokenizer is None
                 else f"'{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'")

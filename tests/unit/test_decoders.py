@@ -13,8 +13,9 @@ import tokenizers
 from encoding_cases import outcome, same, seeded
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Regex, decoders, models
+from tokenizers import Regex, decoders, implementations, models
 
+import hftok.implementations
 from hftok._core.decode_stream import DecodeStream
 from hftok._core.decoders import DecoderProgram
 from hftok._core.id_decoder import IdDecoder
@@ -618,8 +619,20 @@ def test_stream_arguments(step: Any) -> None:
     got = outcome(DecodeStream(skip_special_tokens=False).step, pair, step)
     want = outcome(decoders.DecodeStream(skip_special_tokens=False).step, pair.theirs, step)
     assert got == want
+    plain = outcome(DecodeStream(skip_special_tokens=False).step, Plain(pair), step)
+    assert plain == want
     ids = step
     assert outcome(lambda: bool(DecodeStream(ids))) == outcome(lambda: bool(decoders.DecodeStream(ids)))
+
+
+def test_streams_do_not_step_on_what_wraps_a_tokenizer() -> None:
+    vocab = {"a": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3}
+    theirs = implementations.BertWordPieceTokenizer(vocab)
+    ours = hftok.implementations.BertWordPieceTokenizer(vocab)
+    want = outcome(decoders.DecodeStream().step, theirs, 0)
+    assert want[:2] == (TypeError, "'BertWordPieceTokenizer' object is not an instance of 'Tokenizer'")
+    assert outcome(DecodeStream().step, ours, 0) == want
+    assert DecodeStream().step(ours._tokenizer, 0) == decoders.DecodeStream().step(theirs._tokenizer, 0) == "a"
 
 
 def test_stream_object() -> None:
