@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -50,30 +51,20 @@ def _measure(name: str, text: str, counts: list[int], as_json: bool) -> bool:
     """Print the table of one tokenizer; False where a session's ids are not those of the whole text."""
     path = tokenizer_path(name)
     ends = _ends(path, text, counts)
-    # Each way has a tokenizer of its own, so that none learns words for another.
+    # Each way has a tokenizer of its own, so that none learns words for another, and its turn for all steps, so that the
+    # whole does not empty the near caches for what is new.
     tokenizers = {way: _load(path) for way in WAYS}
     seconds: dict[str, dict[str, list[float]]] = {way: {"cold": [], "warm": []} for way in WAYS}
     for which in ("cold", "warm"):
-        appending = tokenizers["session.append(new)"].session()
-        encoding = tokenizers["session.encode(whole)"].session()
-        appending.append(text[: ends[0]])
-        encoding.encode(text[: ends[0]])
-        for begin, end in itertools.pairwise(ends):
-            new, whole = text[begin:end], text[:end]
-            if which == "cold":
-                tokenizers["encode_ids(whole)"].clear_cache()
-            times = [clock()()]
-            results = [tokenizers["encode_ids(whole)"].encode_ids(whole)]
-            times.append(clock()())
-            results.append(appending.append(new))
-            times.append(clock()())
-            results.append(encoding.encode(whole))
-            times.append(clock()())
-            for way, ids, (start, stop) in zip(WAYS, results, itertools.pairwise(times), strict=True):
+        for way in WAYS:
+            for start, stop, _ in _growth(tokenizers[way], way, text, ends, which == "cold"):
                 seconds[way][which].append(stop - start)
-                if not np.array_equal(ids, results[0]):
-                    print(f"{name}: {way} and encode_ids(whole) differ at {end} characters")
-                    return False
+    steps_of_all = [_growth(tokenizers[way], way, text, ends, False) for way in WAYS]
+    for end, results in zip(ends[1:], zip(*steps_of_all, strict=True), strict=True):
+        for way, (_, _, ids) in zip(WAYS, results, strict=True):
+            if not np.array_equal(ids, results[0][2]):
+                print(f"{name}: {way} and encode_ids(whole) differ at {end} characters")
+                return False
     all_of_it = {which: median(times) for which, times in seconds[WAYS[0]].items()}
     table = []
     for way in WAYS:
@@ -85,6 +76,24 @@ def _measure(name: str, text: str, counts: list[int], as_json: bool) -> bool:
     header = ["", "cold us", "of the whole", "warm us", "of the whole"]
     print_table(f"{name}: a prompt of {counts[0]:,} tokens {steps}, medians", header, table, as_json)
     return True
+
+
+def _growth(tokenizer: Any, way: str, text: str, ends: list[int], cold: bool) -> Iterator[tuple[float, float, Any]]:
+    """When each step began and ended, and the ids of the whole text behind it."""
+    now = clock()
+    session = tokenizer.session()
+    session.append(text[: ends[0]])
+    for begin, end in itertools.pairwise(ends):
+        new, whole = text[begin:end], text[:end]
+        if way == WAYS[0]:
+            if cold:
+                tokenizer.clear_cache()
+            call, argument = tokenizer.encode_ids, whole
+        else:
+            call, argument = (session.append, new) if way == WAYS[1] else (session.encode, whole)
+        start = now()
+        ids = call(argument)
+        yield start, now(), ids
 
 
 def _load(path: str) -> Any:
