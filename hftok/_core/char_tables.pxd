@@ -15,6 +15,7 @@ cdef enum ClassRule:
     RULE_DIGIT_ISOLATED = 6
     RULE_DIGIT_RUNS = 7
     RULE_SPACE = 8           # spaces are dropped, other white space is not
+    RULE_LETTERS = 9         # white space dropped, numbers isolated, letters and the rest are runs (recognise_runs)
 
 cdef enum:
     MAX_RULES = 8
@@ -27,6 +28,7 @@ cdef class CharClassifier:
     cdef bint composes
     cdef bint decomposes
     cdef bint finish_all
+    cdef bint in_bytes                           # ByteLevel comes behind: the model sees other characters than chunks have
     cdef uint32_t mark                           # the word mark, which chunks leave out; 0: none
     cdef bint has_map                            # a stage looks up grapheme clusters (Precompiled) ...
     cdef NormalizerProgram before_map            # ... behind these; None: it sees the raw text

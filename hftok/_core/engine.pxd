@@ -22,6 +22,7 @@ cdef enum:
     CHUNK_BYTES = 1          # the bytes that ByteLevel characters stand for
     CHUNK_MARKS = 2          # the pre-token, its U+2581 written as spaces
     CHUNK_WORDS = 3          # the pre-token without its word mark (metaspace_chunks)
+    CHUNK_SPELLED = 4        # the bytes that ByteLevel characters stand for, where the model's vocabulary is any (char_tables.plan_runs)
 
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
@@ -39,7 +40,7 @@ cdef struct Context:
     int64_t room
     void *marked             # CHUNK_WORDS: MarkedWords (borrowed)
     int64_t text_size        # ... size of the document being scanned
-    uint8_t *buffer_marks    # CHUNK_MARKS, CHUNK_WORDS: a chunk with its marks
+    uint8_t *buffer_marks    # CHUNK_MARKS, CHUNK_WORDS: a chunk with its marks; CHUNK_SPELLED: in ByteLevel characters
     int64_t buffer_marks_size
     ExactState exact
     uint8_t *buffer

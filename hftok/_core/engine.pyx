@@ -27,7 +27,7 @@ from hftok._core.documents cimport (
 )
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
-from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
+from hftok._core.models.bpe cimport BYTE_CHAR, CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.models.vocab_map cimport VocabTable
@@ -37,7 +37,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.places cimport places_begin, places_done, places_restart
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
-from hftok._core.text cimport utf8_decode, utf8_len
+from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
@@ -52,7 +52,7 @@ import importlib
 import os
 
 from hftok._core import cpu, parallel
-from hftok._core.char_tables import plan
+from hftok._core.char_tables import plan, plan_runs
 from hftok._core.metaspace_chunks import plan_marks
 from hftok._core.raw_rules import plan_raw
 
@@ -150,6 +150,8 @@ cdef class WorkerBox:
             self.context.pipeline = <void *>e.pipeline
             if e.classifier is not None:
                 self.context.keeps_nul = e.classifier.keeps_nul
+            if e.classifier is not None and e.classifier.in_bytes:
+                self.context.kind = CHUNK_SPELLED
             if e.marked is not None:
                 self.context.kind = CHUNK_WORDS
                 self.context.marked = <void *>e.marked
@@ -240,7 +242,7 @@ cdef class Engine:
         cdef MarkedWords marked = None
         if not fast:
             return "not wanted"
-        planned = plan(normalizer_spec, pre_tokenizer_spec)
+        planned = plan(normalizer_spec, pre_tokenizer_spec) or plan_runs(normalizer_spec, pre_tokenizer_spec)
         marks = plan_marks(normalizer_spec, pre_tokenizer_spec) if planned is None else None
         if planned is None and marks is None:
             return self._choose_raw(normalizer_spec, pre_tokenizer_spec)
@@ -257,7 +259,8 @@ cdef class Engine:
         else:
             first = bytes([i for i in range(256) if p.raw.m.first[i]])
             second = bytes([p.raw.m.second[i] for i in range(256)])
-            classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
+            classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size),
+                                        words=planned[2] if len(planned) > 2 else None)
         if marks is None and not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
@@ -740,7 +743,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef const uint8_t *text
     cdef int error = 0
     # Nothing but the scan decides about a document: of short ones each step between would be felt.
-    cdef bint simple = (call.scanned and c.kind == CHUNK_TEXT and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
+    cdef bint simple = (call.scanned and (c.kind == CHUNK_TEXT or c.kind == CHUNK_SPELLED) and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
@@ -1041,6 +1044,8 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     x.pieces.size = 0
     if c.kind == CHUNK_WORDS:
         error = (<MarkedWords>c.marked).tokenize(x, text, n, &c.buffer_marks, &c.buffer_marks_size)
+    elif c.kind == CHUNK_SPELLED:
+        error = _tokenize_spelled(c, text, n)
     elif c.kind != CHUNK_TEXT:
         error = _tokenize_bytes(c, text, n) if c.kind == CHUNK_BYTES else _tokenize_marks(c, text, n)
     elif w.unfinished and _unfinished(w, text, n):
@@ -1093,6 +1098,42 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
     for i in range(count):
         if tv_push(&x.pieces, c.ids[i], 0, c.starts[i], c.starts[i + 1] if i + 1 < count else n):
             return MODEL_NO_MEMORY
+    return 0
+
+
+cdef int _tokenize_spelled(Context *c, const uint8_t *text, int64_t n) noexcept nogil:
+    """The pieces of a chunk that the model sees in ByteLevel characters."""
+    cdef ExactState *x = &c.exact
+    cdef int64_t i, k = 0, at, end
+    cdef int error
+    cdef uint8_t *p
+    if c.buffer_marks_size < 2 * n + 4:
+        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(4 * n + 64))
+        if p == NULL:
+            return MODEL_NO_MEMORY
+        c.buffer_marks = p
+        c.buffer_marks_size = 4 * n + 64
+    p = c.buffer_marks
+    for i in range(n):
+        k += utf8_encode(BYTE_CHAR[text[i]], p + k)
+    p[k] = 0
+    error = (<Pipeline>c.pipeline).model.tokenize(p, k, &x.pieces, x.model_scratch)
+    if error or k == n:
+        return error
+    # Back from places in that spelling to places in the chunk; pieces are in order. Where characters have vanished a piece may begin
+    # inside one.
+    i = k = 0
+    for at in range(x.pieces.size):
+        while k + utf8_len(p[k]) <= x.pieces.data[at].start:
+            k += utf8_len(p[k])
+            i += 1
+        x.pieces.data[at].start = i
+        end = k
+        n = i
+        while end < x.pieces.data[at].end:
+            end += utf8_len(p[end])
+            n += 1
+        x.pieces.data[at].end = n
     return 0
 
 
@@ -1261,11 +1302,11 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     cdef uint32_t at, cp
     cdef Split *s
     cdef int error, length
-    cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
+    cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES or (<Context *>w.context).kind == CHUNK_SPELLED
     cdef const uint8_t *lacks = NULL
     if (<Context *>w.context).kind == CHUNK_WORDS:
         return (<MarkedWords>(<Context *>w.context).marked).push(w, x, character)
-    if bytes_wanted:
+    if (<Context *>w.context).kind == CHUNK_BYTES:
         lacks = (<BPEModel>(<Pipeline>(<Context *>w.context).pipeline).model).lacks
     for i in range(p.n_splits):
         s = &p.splits[i]
@@ -1291,7 +1332,7 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
             k = n = 0
             while k < size:
                 cp = utf8_decode(p.text + s.start + k, &length)
-                if cp >= 512 or CHAR_BYTE[cp] <= 0 or lacks[CHAR_BYTE[cp]]:
+                if cp >= 512 or CHAR_BYTE[cp] <= 0 or (lacks != NULL and lacks[CHAR_BYTE[cp]]):
                     break
                 w.text[w.used + n] = <uint8_t>CHAR_BYTE[cp]
                 if w.want_spans:

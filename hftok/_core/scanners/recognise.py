@@ -429,6 +429,44 @@ def recognise_rust(pattern: str) -> str | None:
         return None
 
 
+LONGEST_WORD = 31  # characters
+RUNS = r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"
+
+
+@cache
+def _runs() -> frozenset[Node]:
+    form = form_of(RUNS)
+    assert isinstance(form, Alternatives)
+    return frozenset(form.branches)
+
+
+def recognise_runs(spec: Spec | None) -> list[str] | None:
+    r"""The words of a pre-tokenizer of CLIP's kind, or None: white space is dropped, and pieces are one of these words, a
+    run of letters, a number, or a run of others; in bytes. Words are of ASCII, without white space, and begin with
+    one of the others, so that they may only stand where a run of these would begin; no two fit the same place.
+
+    >>> recognise_runs(("Sequence", (("Split", "Regex", r"'s|'re|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", True),
+    ...     ("ByteLevel", False, True, True))))
+    ["'re", "'s"]
+    """
+    steps = [] if spec is None else _flat(spec)
+    if [step[0] for step in steps] != ["Split", "ByteLevel"] or steps[1][1]:
+        return None
+    _, kind, pattern, behavior, invert = steps[0]
+    form = form_of(pattern) if (kind, behavior, bool(invert)) == ("Regex", "removed", True) else None
+    if not isinstance(form, Alternatives) or frozenset(form.branches[-3:]) != _runs() or len(form.branches) > 4:
+        return None
+    words: list[str] = []
+    for word in _language(form.branches[0]) or () if len(form.branches) == 4 else ():
+        if not 1 < len(word) <= LONGEST_WORD or any(len(each) != 1 or each[0][0] != each[0][1] for each in word):
+            return None
+        words.append("".join(chr(each[0][0]) for each in word))
+    if len(form.branches) == 4 and not words:
+        return None
+    fits = all(word.isascii() and word.isprintable() and " " not in word and not word[0].isalnum() for word in words)
+    return words if fits else None
+
+
 def _spelling(spec: Spec) -> tuple[Spec, ...]:
     """A pre-tokenizer as it is written, without what does not matter."""
     return tuple(map(_step_spelling, _flat(spec)))
