@@ -457,14 +457,28 @@ def recognise_runs(spec: Spec | None) -> list[str] | None:
     if not isinstance(form, Alternatives) or frozenset(form.branches[-3:]) != _runs() or len(form.branches) > 4:
         return None
     words: list[str] = []
-    for word in _language(form.branches[0]) or () if len(form.branches) == 4 else ():
-        if not 1 < len(word) <= LONGEST_WORD or any(len(each) != 1 or each[0][0] != each[0][1] for each in word):
+    if len(form.branches) == 4:
+        words = [text for word in _language(form.branches[0]) or () for text in _texts(word)]
+        if not 0 < len(words) <= MOST_WORDS or not all(map(_fits, words)):
             return None
-        words.append("".join(chr(each[0][0]) for each in word))
-    if len(form.branches) == 4 and not words:
-        return None
-    fits = all(word.isascii() and word.isprintable() and " " not in word and not word[0].isalnum() for word in words)
-    return words if fits else None
+    return words
+
+
+def _texts(word: Word) -> list[str]:
+    """The texts that a word stands for; none where they are many, which the empty text says."""
+    texts = [""]
+    for ranges in word:
+        members = [chr(cp) for low, high in ranges for cp in range(low, min(high, low + MOST_WORDS) + 1)]
+        texts = [text + member for text in texts for member in members]
+        if len(texts) > MOST_WORDS:
+            return [""]
+    return texts
+
+
+def _fits(word: str) -> bool:
+    return (
+        1 < len(word) <= LONGEST_WORD and word.isascii() and word.isprintable() and " " not in word and not word[0].isalnum()
+    )
 
 
 def _spelling(spec: Spec) -> tuple[Spec, ...]:
