@@ -26,6 +26,7 @@ cdef class CharClassifier:
     cdef NormalizerProgram full
     cdef NormalizerProgram before_composing      # the stages before the NFC or NFKC one
     cdef bint composes
+    cdef int stable                              # bit of uc_stable that tells that a character passes that stage as it is
     cdef bint decomposes
     cdef bint finish_all
     cdef bint in_bytes                           # ByteLevel comes behind: the model sees other characters than chunks have

@@ -172,6 +172,7 @@ cdef class CharClassifier:
         self.full = NormalizerProgram(("Sequence", tuple(stages)))
         composing = [i for i, stage in enumerate(stages) if stage[0] in COMPOSING]
         self.composes = bool(composing)
+        self.stable = 8 if any(stages[i][0] == "NFKC" for i in composing) else 4
         self.before_composing = NormalizerProgram(("Sequence", tuple(stages[:composing[0]]))) if composing else None
         self.decomposes = any(
             stage[0] in ("NFD", "NFKD") or (stage[0] == "BertNormalizer" and (stage[4] if stage[3] is None else stage[3]))
@@ -323,7 +324,7 @@ cdef class CharClassifier:
                 return p.error
             if s.end > s.start:
                 c = utf8_decode(p.text + s.start, &length)
-                if uc_ccc(c) or not uc_stable(c) & 8:      # NFKC quick check yes implies NFC yes, and is asked of both
+                if uc_ccc(c) or not uc_stable(c) & self.stable:
                     return 0
         pt_reset(p, raw, n_raw)
         s = p.splits[0]
