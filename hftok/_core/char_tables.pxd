@@ -20,6 +20,9 @@ cdef enum ClassRule:
 cdef enum:
     MAX_RULES = 8
 
+# Whether NFC may change a character with DEPENDS_MARK behind another one.
+cdef bint joins_before(uint32_t before, uint32_t cp) noexcept nogil
+
 cdef class CharClassifier:
     cdef CharTables t
     cdef Model model
@@ -27,6 +30,7 @@ cdef class CharClassifier:
     cdef NormalizerProgram before_composing      # the stages before the NFC or NFKC one
     cdef bint composes
     cdef int stable                              # bit of uc_stable that tells that a character passes that stage as it is
+    cdef bint first_composes                     # NFC sees the raw text
     cdef bint decomposes
     cdef bint finish_all
     cdef bint in_bytes                           # ByteLevel comes behind: the model sees other characters than chunks have

@@ -10,7 +10,8 @@ the kernels that define what is right.
 
 Where is one code point not the whole truth? Only in the Unicode normal forms: marks are reordered, and NFC composes with what
 went before; and in a character map (Precompiled), which looks up whole grapheme clusters. A code point that can take part in that as the second one (it begins with a non-starter behind NFD or NFKD and
-survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. All
+survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. Where NFC
+sees the text first, the character before it is looked at (`joins_before`), and most marks are none after all. All
 others have the same effect in every context, since any interaction needs an escape as its second partner.
 
 Clusters: the map is asked for one as a whole only below six bytes (normalizers/precompiled.rs). So short a cluster is a
@@ -31,11 +32,11 @@ from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.text cimport utf8_decode, utf8_encode
 from hftok._core.unicode cimport (
     UC_GB_CONJUNCT_EXTEND, UC_GB_EXTEND, UC_GB_LINKER, UC_GB_SPACING_MARK, UC_GB_ZWJ, UC_GC_LO, UC_GC_LU, UC_GC_ND, UC_GC_NO,
-    UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_grapheme_class, uc_onig_category, uc_onig_space, uc_props,
-    uc_stable,
+    UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_compose, uc_decompose, uc_grapheme_class, uc_onig_category,
+    uc_onig_space, uc_props, uc_stable,
 )
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, BEGINS_TOKEN, BEGINS_WORD, DEPENDS_BEFORE, DEPENDS_GROWN, DEPENDS_NEXT, GROWS, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, BEGINS_TOKEN, BEGINS_WORD, DEPENDS_BEFORE, DEPENDS_GROWN, DEPENDS_MARK, DEPENDS_NEXT, GROWS, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
     HT_SPECIAL, KNOWN, PAGES,
     CharEntry, CharTables,
 )
@@ -150,6 +151,22 @@ def plan_runs(normalizer_spec, pre_tokenizer_spec):
     return stages, [RULE_LETTERS], words
 
 
+cdef inline bint keeps(uint32_t cp) noexcept nogil:
+    """Whether NFC leaves a character alone where it stands alone."""
+    cdef uint32_t parts[18]
+    return uc_decompose(cp, parts) == 1 and parts[0] == cp
+
+
+cdef bint joins_before(uint32_t before, uint32_t cp) noexcept nogil:
+    """Whether NFC may do something to a character that depends on marks (DEPENDS_MARK) and stands behind `before`. UAX 15, quick
+    check: marks that are in order and join nothing stay. What joins is asked of the last starter, which `before` is if it is
+    none of the marks and falls apart into nothing."""
+    cdef int ccc = uc_ccc(cp)
+    if uc_stable(cp) & 4:
+        return uc_ccc(before) > ccc
+    return uc_compose(before, cp) != 0 or (ccc != 0 and (uc_ccc(before) != 0 or not keeps(before)))
+
+
 cdef CharEntry *_make_page(CharTables *tables, uint32_t page) noexcept nogil:
     return (<CharClassifier>tables.context).make_page(page)
 
@@ -173,6 +190,7 @@ cdef class CharClassifier:
         composing = [i for i, stage in enumerate(stages) if stage[0] in COMPOSING]
         self.composes = bool(composing)
         self.stable = 8 if any(stages[i][0] == "NFKC" for i in composing) else 4
+        self.first_composes = stages[:1] == [("NFC",)] and marks is None
         self.before_composing = NormalizerProgram(("Sequence", tuple(stages[:composing[0]]))) if composing else None
         self.decomposes = any(
             stage[0] in ("NFD", "NFKD") or (stage[0] == "BertNormalizer" and (stage[4] if stage[3] is None else stage[3]))
@@ -325,7 +343,9 @@ cdef class CharClassifier:
             if s.end > s.start:
                 c = utf8_decode(p.text + s.start, &length)
                 if uc_ccc(c) or not uc_stable(c) & self.stable:
-                    return 0
+                    if not self.first_composes or c != cp or not keeps(c):
+                        return 0
+                    entry.depends |= DEPENDS_MARK
         pt_reset(p, raw, n_raw)
         s = p.splits[0]
         self.full.run(p, &s)
@@ -382,7 +402,7 @@ cdef class CharClassifier:
             if last - first > 4 or self.t.spaced:
                 return 0
             entry.action = ACT_ISOLATE
-            if not self.mark and not self.in_bytes and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+            if not self.mark and not self.in_bytes and not entry.depends and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
                 x.pieces.size = 0
                 if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
                     id = x.pieces.data[0].id

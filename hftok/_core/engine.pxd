@@ -95,6 +95,7 @@ cdef class Engine:
     cdef RawScanner raw                      # the same for pipelines whose chunks are raw text
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators
+    cdef bint checks_pieces                  # ... which may be looked for in the pieces of a document
     cdef list pool
     cdef PyObject *spare                     # one more worker, where it costs the least to take and to give back
     cdef list idle(self)

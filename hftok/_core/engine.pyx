@@ -158,9 +158,9 @@ cdef class WorkerBox:
                 self.context.ends_show = e.marked.first or e.marked.strip_left or e.marked.strip_right
             if e.raw is not None:
                 self.context.keeps_nul = 1
-                self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
+                self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES if e.raw.model.byte_level else CHUNK_SPELLED
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
-                self.context.n_lacking = e.raw.model.n_lacking
+                self.context.n_lacking = e.raw.model.n_lacking if e.raw.model.byte_level else 0
                 self.context.ends_show = e.raw.rules.prefix == PREFIX_ALWAYS
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
@@ -272,6 +272,10 @@ cdef class Engine:
                     return "an added token consists of separators"
                 stripped.append((bare, 0, False, False, False, False))
             self.check = AddedMatcher(stripped)
+            # A token without separators lies in one of the pieces that a document is cut to between words, if anywhere.
+            self.checks_pieces = marks is None and not p.normalized.takes_blanks and all(
+                pattern.decode("utf-8") == bare[0] and not p.normalized.m.rules[k].single_word
+                for k, (pattern, bare) in enumerate(zip(p.normalized.patterns, stripped)))
         self.classifier = classifier
         self.marked = marked
         return None
@@ -454,7 +458,7 @@ cdef class Engine:
             # Under ignore_merges that takes a proof of all tokens, and serves text beyond ASCII only.
             self.cuts_decided = True
             self.raw.allow_cuts()
-        if self.looked_through:
+        if self.looked_through or not (self.raw.model.byte_level or self.raw.rules.marks):
             return 0
         self.looked_through = True
         self.seeded = seed_table(&self.seeds, self.kernels.hash_key, self.raw.model, self.raw.rules.marks)
@@ -618,7 +622,8 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
-    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None
+    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and (
+        engine.check is None or engine.checks_pieces)
     if cut and engine.raw is not None:
         cut = engine.raw.cuts_units
     elif cut:
@@ -743,7 +748,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef const uint8_t *text
     cdef int error = 0
     # Nothing but the scan decides about a document: of short ones each step between would be felt.
-    cdef bint simple = (call.scanned and (c.kind == CHUNK_TEXT or c.kind == CHUNK_SPELLED) and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
+    cdef bint simple = (call.scanned and w.rules == NULL and c.kind != CHUNK_WORDS and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
@@ -799,7 +804,7 @@ cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t 
         return False
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
-    if c.kind == CHUNK_BYTES or c.kind == CHUNK_MARKS:
+    if w.rules != NULL:
         return _scan_raw(limit, w, text, size, row, begins, finishes, error)
     cdef uint32_t skipped = 0
     cdef bint first = False

@@ -59,6 +59,7 @@ cdef enum:
     DEPENDS_NEXT = 2         # before the ASCII character in the last place of `bytes`
     DEPENDS_GROWN = 4        # behind a character that becomes several ...
     GROWS = 8                # ... as this one does
+    DEPENDS_MARK = 16        # behind one with which NFC joins it or changes its place
 
 cdef enum:
     # What separators leave behind (CharTables.spaced).

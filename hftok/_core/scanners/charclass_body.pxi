@@ -19,10 +19,11 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from hftok._core.char_tables cimport joins_before
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.worker cimport (
     ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BEGINS_TOKEN, BEGINS_WORD, DEPENDS_BEFORE, DEPENDS_GROWN,
-    DEPENDS_NEXT, GROWS, KNOWN, MATCH_NONE, MATCH_TOKEN, SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, SPACED_LAST, CharEntry, CharTables, Hit, RunWord, Worker, char_entry, is_separator,
+    DEPENDS_MARK, DEPENDS_NEXT, GROWS, KNOWN, MATCH_NONE, MATCH_TOKEN, SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, SPACED_LAST, CharEntry, CharTables, Hit, RunWord, Worker, char_entry, is_separator,
     worker_direct, worker_room,
 )
 
@@ -119,12 +120,15 @@ cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *lengt
 cdef bint is_escape(CharTables *t, const CharEntry *entry, const uint8_t *text, int64_t i, int64_t floor, int64_t size, int length) noexcept nogil:
     """Whether the neighbours make an escape of a code point that depends on them."""
     cdef const CharEntry *before
+    cdef int before_length
     if entry.depends & DEPENDS_NEXT and i + 1 < size and text[i + 1] == entry.bytes[3]:
         return True
     if i == floor:
         return False
     # The character before has at most 5 - length bytes. (No character that depends so has fewer than three itself.)
     if entry.depends & DEPENDS_BEFORE and (text[i - 1] < 128 or (length < 4 and i - 1 > floor and text[i - 2] >= 0xC0)):
+        return True
+    if entry.depends & DEPENDS_MARK and joins_before(utf8_decode(utf8_prev(text + i), &before_length), utf8_decode(text + i, &length)):
         return True
     if entry.depends & DEPENDS_GROWN:
         before = char_entry(t, utf8_decode(utf8_prev(text + i), &length))
@@ -452,7 +456,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     # On through a stretch of the same class.
                     while not t.high_first and c.used < room and i + length < stop:
                         entry = peek(t, text + i + length, &found)
-                        if entry == NULL or entry.action != action or (entry.depends != 0 and length < 3):
+                        if entry == NULL or entry.action != action or (entry.depends != 0 and (length < 3 or entry.depends & DEPENDS_MARK)):
                             break
                         i += length
                         length = found

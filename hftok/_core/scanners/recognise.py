@@ -441,8 +441,8 @@ def _runs() -> frozenset[Node]:
 
 
 def recognise_runs(spec: Spec | None) -> list[str] | None:
-    r"""The words of a pre-tokenizer of CLIP's kind, or None: white space is dropped, and pieces are one of these words, a
-    run of letters, a number, or a run of others; in bytes. Words are of ASCII, without white space, and begin with
+    r"""The words of a pre-tokenizer of CLIP's kind, or None: white space is dropped, and pieces are one of these words,
+    a run of letters, a number, or a run of others; in bytes. Words are of ASCII, without white space, and begin with
     one of the others, so that they may only stand where a run of these would begin; no two fit the same place.
 
     >>> recognise_runs(("Sequence", (("Split", "Regex", r"'s|'re|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", True),
@@ -477,7 +477,11 @@ def _texts(word: Word) -> list[str]:
 
 def _fits(word: str) -> bool:
     return (
-        1 < len(word) <= LONGEST_WORD and word.isascii() and word.isprintable() and " " not in word and not word[0].isalnum()
+        1 < len(word) <= LONGEST_WORD
+        and word.isascii()
+        and word.isprintable()
+        and " " not in word
+        and not word[0].isalnum()
     )
 
 
