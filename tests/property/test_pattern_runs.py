@@ -266,8 +266,9 @@ def test_settings_of_a_call():
     texts = texts_of(3, 120)
     for tokenizer in (ours, theirs):
         tokenizer.enable_truncation(12, stride=3)
-    assert_same(ours, theirs, texts)
-    assert_same(ours, theirs, list(zip(texts, reversed(texts), strict=True)))
+    # (The array doors have truncation of their own.)
+    assert_same(ours, theirs, texts, add_special_tokens=True)
+    assert_same(ours, theirs, list(zip(texts, reversed(texts), strict=True)), add_special_tokens=True)
     for tokenizer in (ours, theirs):
         tokenizer.no_truncation()
         tokenizer.enable_padding(length=20)
@@ -276,14 +277,11 @@ def test_settings_of_a_call():
 
 
 def test_every_character():
-    """Alone, behind a letter and before a contraction. The planes without characters are sampled."""
+    """Alone, behind a letter and before a contraction. From U+1F000 on, where neighbours are alike, a sample."""
     ours, theirs = both()
     points = [
-        *range(0xD800),
-        *range(0xE000, 0x32400),
-        *range(0x3FF00, 0x40100),
-        *range(0xE0000, 0xE0200),
-        *range(0x10FF00, 0x110000),
+        *itertools.chain(range(0xD800), range(0xE000, 0x1F000), range(0x1F000, 0x32400, 16)),
+        *itertools.chain(range(0x3FFE0, 0x40010), range(0xE0000, 0xE0200), range(0x10FFE0, 0x110000)),
     ]
     texts = ["".join(f"{chr(cp)} a{chr(cp)}'s" for cp in points[i : i + 512]) for i in range(0, len(points), 512)]
     rows = ours.encode_batch_ids(texts, return_offsets=True)
@@ -295,7 +293,7 @@ def test_every_character():
 def test_nothing_becomes_a_character_of_the_words():
     """The scanner looks for words in the text as it is, ASCII's case aside."""
     lower = hftok.normalizers.Sequence([hftok.normalizers.NFC(), hftok.normalizers.Lowercase()])
-    made = "".join(chr(cp) for cp in range(0x80, 0x110000) if not 0xD800 <= cp < 0xE000)
+    made = "".join(chr(cp) for cp in range(0x80, 0x30000) if not 0xD800 <= cp < 0xE000)
     assert not set(lower.normalize_str("\n".join(made))) & set("<|startoftext|>'sdmrevl")
 
 
@@ -372,7 +370,7 @@ print(digest())
 
 def digest() -> str:
     found = hashlib.sha256()
-    texts = texts_of(5, 400)
+    texts = texts_of(5, 200)
     for name in ("clip", "tokens_in_words"):
         tokenizer = tokenizer_of(hftok, **SETUPS[name])
         for documents in (texts, [" ".join(texts * 6)], ["".join(texts)]):
@@ -385,10 +383,8 @@ def digest() -> str:
 
 def test_every_tier_and_number_of_threads_gives_the_same():
     here = digest()
-    for tier in cpu.available():
-        assert printed_by(CHILD, HFTOK_CPU=tier).strip() == here
-    for threads in ("1", "2", "7"):
-        assert printed_by(CHILD, OMP_NUM_THREADS=threads).strip() == here
+    for tier, threads in zip(cpu.available(), itertools.cycle("172")):
+        assert printed_by(CHILD, HFTOK_CPU=tier, OMP_NUM_THREADS=threads).strip() == here
 
 
 @pytest.mark.parametrize("name", ["clip", "tokens_in_words"])
@@ -397,7 +393,7 @@ def test_a_document_of_many_units(name):
     ours, theirs = both(name)
     rng = random.Random(6)
     words = ["the", "it's", "End", "'re", "1999", "naïve", "中文", "é", "don't!"]
-    parts = [" ".join(rng.choices(words, k=12_000)) for _ in range(12)]
+    parts = [" ".join(rng.choices(words, k=5_000)) for _ in range(10)]
     for document in ("\n".join(parts), "\n<|STARTOFTEXT|> ".join(parts), "The ".join(parts)):
         expected = theirs.encode(document).ids
         for parallel in (False, True):
