@@ -627,7 +627,7 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     if cut and engine.raw is not None:
         cut = engine.raw.cuts_units
     elif cut:
-        cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
+        cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks
         if engine.marked is not None:
             cut = engine.marked.cuts_units
     if units == NULL:

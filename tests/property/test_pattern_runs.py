@@ -394,7 +394,7 @@ def test_a_document_of_many_units(name):
     rng = random.Random(6)
     words = ["the", "it's", "End", "'re", "1999", "naïve", "中文", "é", "don't!"]
     parts = [" ".join(rng.choices(words, k=5_000)) for _ in range(10)]
-    for document in ("\n".join(parts), "\n<|STARTOFTEXT|> ".join(parts), "The ".join(parts)):
+    for document in ("\n".join(parts), "\n'\x00s ".join(parts), "\n<|STARTOFTEXT|> ".join(parts), "The ".join(parts)):
         expected = theirs.encode(document).ids
         for parallel in (False, True):
             assert ours.encode_batch_ids([document, "a"], parallel=parallel)[0].tolist() == expected
