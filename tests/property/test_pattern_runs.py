@@ -400,6 +400,38 @@ def test_a_document_of_many_units(name):
             assert ours.encode_batch_ids([document, "a"], parallel=parallel)[0].tolist() == expected
 
 
+@pytest.mark.parametrize(
+    "token",
+    [
+        ("the", {}),
+        ("a.b", {}),
+        ("b", {"single_word": True}),
+        ("the end", {}),
+        ("x", {"lstrip": True}),
+        ("x", {"rstrip": True}),
+    ],
+)
+def test_pieces_of_documents_with_normalized_tokens(token):
+    """Of other pipelines, too: where a token holds what separates words, or looks at it, documents stay whole."""
+    made = []
+    for library in (hftok, reference):
+        words = ["<unk>", "the", "end", "a", "b", "x", "1", "_", "é", "\x00"]
+        tokenizer = library.Tokenizer(library.models.WordLevel({word: i for i, word in enumerate(words)}, "<unk>"))
+        tokenizer.normalizer = library.normalizers.Lowercase()
+        parts = [library.pre_tokenizers.WhitespaceSplit(), library.pre_tokenizers.Punctuation("removed")]
+        tokenizer.pre_tokenizer = library.pre_tokenizers.Sequence(parts)
+        tokenizer.add_tokens([library.AddedToken(token[0], normalized=True, **token[1])])
+        made.append(tokenizer)
+    assert made[0]._ready()[0].is_fast
+    rng = random.Random(7)
+    plain = ["end", "1", "End.", "é", "and", "2", "a", "_"]
+    mixed = [*plain, "the", "The", "a.b", "B", "_b", "b_", "the end", " x ", "x", "\x00"]
+    document = " ".join(rng.choices(plain, k=35_000) + rng.choices(mixed, k=5_000) + rng.choices(plain, k=30_000))
+    expected = made[1].encode(document).ids
+    for parallel in (False, True):
+        assert made[0].encode_batch_ids([document, "a"], parallel=parallel)[0].tolist() == expected
+
+
 # ---- which pre-tokenizers
 
 
