@@ -51,8 +51,8 @@ def _measure(name: str, text: str, counts: list[int], as_json: bool) -> bool:
     """Print the table of one tokenizer; False where a session's ids are not those of the whole text."""
     path = tokenizer_path(name)
     ends = _ends(path, text, counts)
-    # Each way has a tokenizer of its own, so that none learns words for another, and its turn for all steps, so that the
-    # whole does not empty the near caches for what is new.
+    # Each way has a tokenizer of its own, so that none learns words for another, and its turn for all steps: the whole
+    # would empty the near caches for what is new.
     tokenizers = {way: _load(path) for way in WAYS}
     seconds: dict[str, dict[str, list[float]]] = {way: {"cold": [], "warm": []} for way in WAYS}
     for which in ("cold", "warm"):

@@ -15,9 +15,13 @@ cdef enum ClassRule:
     RULE_DIGIT_ISOLATED = 6
     RULE_DIGIT_RUNS = 7
     RULE_SPACE = 8           # spaces are dropped, other white space is not
+    RULE_LETTERS = 9         # white space dropped, numbers isolated, letters and the rest are runs (recognise_runs)
 
 cdef enum:
     MAX_RULES = 8
+
+# Whether NFC may change a character with DEPENDS_MARK behind another one.
+cdef bint joins_before(uint32_t before, uint32_t cp) noexcept nogil
 
 cdef class CharClassifier:
     cdef CharTables t
@@ -25,8 +29,11 @@ cdef class CharClassifier:
     cdef NormalizerProgram full
     cdef NormalizerProgram before_composing      # the stages before the NFC or NFKC one
     cdef bint composes
+    cdef int stable                              # bit of uc_stable that tells that a character passes that stage as it is
+    cdef bint first_composes                     # NFC sees the raw text
     cdef bint decomposes
     cdef bint finish_all
+    cdef bint in_bytes                           # ByteLevel comes behind: the model sees other characters than chunks have
     cdef uint32_t mark                           # the word mark, which chunks leave out; 0: none
     cdef bint has_map                            # a stage looks up grapheme clusters (Precompiled) ...
     cdef NormalizerProgram before_map            # ... behind these; None: it sees the raw text

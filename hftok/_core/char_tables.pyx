@@ -2,14 +2,16 @@
 
 `plan(normalizer_spec, pre_tokenizer_spec)` decides whether a pipeline is of that kind: every normalizer stage maps one code
 point at a time (BertNormalizer, Lowercase, NFx, StripAccents, Nmt, one-character Replace), every pre-tokenizer stage cuts
-by character classes (BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits). `CharClassifier` then makes the
+by character classes (BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits). `plan_runs` does so for CLIP's
+kind, a pattern that takes runs of letters and the like, with ByteLevel behind it. `CharClassifier` then makes the
 table, a page of 256 code points when it is first needed, by running the exact normalizer on each code point and reading
 off the classes of what comes out. So the table holds no Unicode knowledge of its own, and every pipeline gets its table from
 the kernels that define what is right.
 
 Where is one code point not the whole truth? Only in the Unicode normal forms: marks are reordered, and NFC composes with what
 went before; and in a character map (Precompiled), which looks up whole grapheme clusters. A code point that can take part in that as the second one (it begins with a non-starter behind NFD or NFKD and
-survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. All
+survives; or it is not "NFC quick check: yes") is an escape: the scanner gives the text around it to the exact path. Where NFC
+sees the text first, the character before it is looked at (`joins_before`), and most marks are none after all. All
 others have the same effect in every context, since any interaction needs an escape as its second partner.
 
 Clusters: the map is asked for one as a whole only below six bytes (normalizers/precompiled.rs). So short a cluster is a
@@ -29,14 +31,18 @@ from hftok._core.normalized cimport PT_PANIC, PreTokenized, Split, pt_reset
 from hftok._core.normalizers cimport NormalizerProgram
 from hftok._core.text cimport utf8_decode, utf8_encode
 from hftok._core.unicode cimport (
-    UC_GB_CONJUNCT_EXTEND, UC_GB_EXTEND, UC_GB_LINKER, UC_GB_SPACING_MARK, UC_GB_ZWJ, UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE,
-    UC_WORD, uc_ccc, uc_grapheme_class, uc_props, uc_stable,
+    UC_GB_CONJUNCT_EXTEND, UC_GB_EXTEND, UC_GB_LINKER, UC_GB_SPACING_MARK, UC_GB_ZWJ, UC_GC_LO, UC_GC_LU, UC_GC_ND, UC_GC_NO,
+    UC_NUMERIC, UC_PUNCTUATION, UC_WHITESPACE, UC_WORD, uc_ccc, uc_compose, uc_decompose, uc_grapheme_class, uc_onig_category,
+    uc_onig_space, uc_props, uc_stable,
 )
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, DEPENDS_BEFORE, DEPENDS_GROWN, DEPENDS_NEXT, GROWS, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN1, ACT_SEPARATOR, ACT_UNFINISHED, BEGINS_TOKEN, BEGINS_WORD, DEPENDS_BEFORE, DEPENDS_GROWN, DEPENDS_MARK, DEPENDS_NEXT, GROWS, HT_FIRST, HT_ISOLATE, HT_RUN0, HT_RUN1, HT_SECOND,
     HT_SPECIAL, KNOWN, PAGES,
     CharEntry, CharTables,
 )
+
+from hftok._core.pre_tokenizers import PreTokenizerProgram
+from hftok._core.scanners.recognise import form_of, recognise_runs
 
 cdef extern from "publish.h" nogil:
     void *ht_publish(void **slot, void *p)
@@ -106,6 +112,61 @@ def plan(normalizer_spec, pre_tokenizer_spec):
     return stages, rules
 
 
+def plan_runs(normalizer_spec, pre_tokenizer_spec):
+    r"""(normalizer stages, rules, words) of a pipeline of CLIP's kind, else None. words: what the pattern takes besides runs, as
+    (bytes, bits for those with which a piece begins).
+
+    >>> pattern = r"'s|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"
+    >>> split = ("Split", "Regex", pattern, "removed", True)
+    >>> plan_runs(("Lowercase",), ("Sequence", (split, ("ByteLevel", False, True, True))))
+    ([('Lowercase',)], [9], [(b"'s", 1)])
+    """
+    cdef int at
+    found = recognise_runs(pre_tokenizer_spec)
+    if found is None:
+        return None
+    stages = []
+    for stage in flatten(normalizer_spec):
+        # White space stays that, and goes. Nothing else may make or remove one of the words' characters: they are looked for in the text
+        # as it is, but for the case.
+        if stage[0] == "Replace":
+            if stage[1] != "Regex" or not stage[3] or not all(uc_onig_space(ord(c)) for c in stage[3]):
+                return None
+            if form_of(stage[2]) not in (form_of(r"\s+"), form_of(r"\s")):
+                return None
+        elif stage[0] in ("NFC", "Lowercase"):
+            stages.append(stage)
+        else:
+            return None
+    if stages.count(("NFC",)) > 1:
+        return None
+    program = PreTokenizerProgram(pre_tokenizer_spec)
+    words = []
+    for word in found:
+        at = begins = 0
+        for piece, _ in program.pre_tokenize_str(word):      # of ASCII, which ByteLevel leaves as it is
+            begins |= 1 << at
+            at += len(piece)
+        words.append((word.encode(), begins))
+    return stages, [RULE_LETTERS], words
+
+
+cdef inline bint keeps(uint32_t cp) noexcept nogil:
+    """Whether NFC leaves a character alone where it stands alone."""
+    cdef uint32_t parts[18]
+    return uc_decompose(cp, parts) == 1 and parts[0] == cp
+
+
+cdef bint joins_before(uint32_t before, uint32_t cp) noexcept nogil:
+    """Whether NFC may do something to a character that depends on marks (DEPENDS_MARK) and stands behind `before`. UAX 15, quick
+    check: marks that are in order and join nothing stay. What joins is asked of the last starter, which `before` is if it is
+    none of the marks and falls apart into nothing."""
+    cdef int ccc = uc_ccc(cp)
+    if uc_stable(cp) & 4:
+        return uc_ccc(before) > ccc
+    return uc_compose(before, cp) != 0 or (ccc != 0 and (uc_ccc(before) != 0 or not keeps(before)))
+
+
 cdef CharEntry *_make_page(CharTables *tables, uint32_t page) noexcept nogil:
     return (<CharClassifier>tables.context).make_page(page)
 
@@ -117,9 +178,10 @@ cdef class CharClassifier:
         memset(&self.t, 0, sizeof(CharTables))
 
     def __init__(self, Model model not None, list stages, list rules, bytes first_bytes, bytes second_bytes, bint finish_all=False,
-                 marks=None):
+                 marks=None, words=None):
         # first_bytes: bytes that begin a raw added token; second_bytes: 256 flags, bytes that may follow these
         # finish_all: no unfinished entries, so that chunk text is normalized text (searched for added tokens)
+        # words: of plan_runs; ByteLevel stands behind the chunks then
         self.finish_all = finish_all
         self.model = model
         cdef int i
@@ -127,6 +189,8 @@ cdef class CharClassifier:
         self.full = NormalizerProgram(("Sequence", tuple(stages)))
         composing = [i for i, stage in enumerate(stages) if stage[0] in COMPOSING]
         self.composes = bool(composing)
+        self.stable = 8 if any(stages[i][0] == "NFKC" for i in composing) else 4
+        self.first_composes = stages[:1] == [("NFC",)] and marks is None
         self.before_composing = NormalizerProgram(("Sequence", tuple(stages[:composing[0]]))) if composing else None
         self.decomposes = any(
             stage[0] in ("NFD", "NFKD") or (stage[0] == "BertNormalizer" and (stage[4] if stage[3] is None else stage[3]))
@@ -135,9 +199,9 @@ cdef class CharClassifier:
         for i, rule in enumerate(rules):
             self.rules[i] = rule
         self.labels[0] = self.labels[1] = self.labels[2] = -1
-        self.drops_whitespace = any(rule in (RULE_WHITESPACE, RULE_BERT, RULE_WORDS) for rule in rules)
+        self.drops_whitespace = any(rule in (RULE_WHITESPACE, RULE_BERT, RULE_WORDS, RULE_LETTERS) for rule in rules)
         for i in range(len(first_bytes)):
-            self.t.first[first_bytes[i]] = 1
+            self.t.first[first_bytes[i]] = BEGINS_TOKEN
             if first_bytes[i] >= 128:
                 self.t.high_first = 1
         if marks is not None:
@@ -161,6 +225,17 @@ cdef class CharClassifier:
             self._assign(self.classify(cp))
         for character in "\u00e9\u00b2\u0663\u20ac\u201c":
             self._assign(self.classify(ord(character)))
+        if words is not None:
+            self.finish_all = True
+            self.in_bytes = True
+            self.t.word_run = self._label(self.classify(c"'"))
+            for text, begins in words:
+                self.t.words[self.t.n_words].size = len(text)
+                self.t.words[self.t.n_words].begins = begins
+                for i in range(len(text)):
+                    self.t.words[self.t.n_words].text[i] = text[i]
+                self.t.first[text[0]] |= BEGINS_WORD
+                self.t.n_words += 1
         self.t.cells = <uint64_t *>calloc(65536, 8)          # its memory is there where it is filled in
         if self.make_page(0) == NULL:
             raise MemoryError("no memory for the character table")
@@ -196,6 +271,12 @@ cdef class CharClassifier:
         cdef int i, label = 0, isolated = 0, rule
         for i in range(self.n_rules):
             rule = self.rules[i]
+            if rule == RULE_LETTERS:
+                if uc_onig_space(cp):
+                    return CLASS_REMOVED
+                if UC_GC_ND <= uc_onig_category(cp) <= UC_GC_NO:
+                    return CLASS_ISOLATED
+                return UC_GC_LU <= uc_onig_category(cp) <= UC_GC_LO
             if rule <= RULE_WORDS and props & UC_WHITESPACE:
                 return CLASS_REMOVED
             if rule == RULE_SPACE and cp == 32:
@@ -261,8 +342,10 @@ cdef class CharClassifier:
                 return p.error
             if s.end > s.start:
                 c = utf8_decode(p.text + s.start, &length)
-                if uc_ccc(c) or not uc_stable(c) & 8:      # NFKC quick check yes implies NFC yes, and is asked of both
-                    return 0
+                if uc_ccc(c) or not uc_stable(c) & self.stable:
+                    if not self.first_composes or c != cp or not keeps(c):
+                        return 0
+                    entry.depends |= DEPENDS_MARK
         pt_reset(p, raw, n_raw)
         s = p.splits[0]
         self.full.run(p, &s)
@@ -319,7 +402,7 @@ cdef class CharClassifier:
             if last - first > 4 or self.t.spaced:
                 return 0
             entry.action = ACT_ISOLATE
-            if not self.mark and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+            if not self.mark and not self.in_bytes and not entry.depends and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
                 x.pieces.size = 0
                 if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
                     id = x.pieces.data[0].id
@@ -333,7 +416,7 @@ cdef class CharClassifier:
             if run == 0:
                 return 0
             entry.action = <uint8_t>run
-        if self.mark:
+        if self.mark or self.in_bytes:
             # Chunk text is final here: only this table makes it.
             if last - first > 4:
                 entry.action = ACT_ESCAPE
@@ -399,7 +482,7 @@ cdef class CharClassifier:
     cdef _make_ascii(self, bytes second_bytes):
         cdef CharEntry *page = <CharEntry *>self.t.pages[0]
         cdef CharEntry *e
-        cdef int i, bit, identity = 1, lower = 1, cls
+        cdef int i, k, bit, identity = 1, lower = 1, cls
         memset(&self.t.ascii, 0, sizeof(self.t.ascii))
         for i in range(128):
             e = &page[i]
@@ -433,6 +516,11 @@ cdef class CharClassifier:
             for bit in range(6):
                 if cls >> bit & 1:
                     self.t.ascii.columns[bit][i & 15] |= <uint8_t>(1 << (i >> 4))
+        for k in range(self.t.n_words):
+            for i in range(128):
+                if self.t.ascii.map[i] == self.t.words[k].text[1]:
+                    self.t.ascii.cls[i] |= HT_SECOND
+                    self.t.ascii.columns[5][i & 15] |= <uint8_t>(1 << (i >> 4))
         self.t.ascii.high_second = any(second_bytes[128:])
         self.t.ascii.map_kind = 0 if identity else 1 if lower else 2
         for i in range(128):

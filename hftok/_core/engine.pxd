@@ -23,6 +23,7 @@ cdef enum:
     CHUNK_BYTES = 1          # the bytes that ByteLevel characters stand for
     CHUNK_MARKS = 2          # the pre-token, its U+2581 written as spaces
     CHUNK_WORDS = 3          # the pre-token without its word mark (metaspace_chunks)
+    CHUNK_SPELLED = 4        # the bytes that ByteLevel characters stand for, where the model's vocabulary is any (char_tables.plan_runs)
 
 cdef struct Context:
     # What a worker needs beside its chunks: the engine's kernels, scratch of the exact path, transcoded text.
@@ -40,7 +41,7 @@ cdef struct Context:
     int64_t room
     void *marked             # CHUNK_WORDS: MarkedWords (borrowed)
     int64_t text_size        # ... size of the document being scanned
-    uint8_t *buffer_marks    # CHUNK_MARKS, CHUNK_WORDS: a chunk with its marks
+    uint8_t *buffer_marks    # CHUNK_MARKS, CHUNK_WORDS: a chunk with its marks; CHUNK_SPELLED: in ByteLevel characters
     int64_t buffer_marks_size
     ExactState exact
     uint8_t *buffer
@@ -95,6 +96,7 @@ cdef class Engine:
     cdef RawScanner raw                      # the same for pipelines whose chunks are raw text
     cdef const Kernels *kernels
     cdef AddedMatcher check                  # normalized added tokens without their separators
+    cdef bint checks_pieces                  # ... which may be looked for in the pieces of a document
     cdef list pool
     cdef PyObject *spare                     # one more worker, where it costs the least to take and to give back
     cdef list idle(self)
@@ -105,8 +107,9 @@ cdef class Engine:
     cdef bint seeded
     cdef bint looked_through                 # ... which has been decided
     cdef bint cuts_decided                   # so has it been whether raw chunks may be cut
-    cdef EarlyChars early                    # characters that are symbols from the start, or None, ...
-    cdef bint early_decided                  # ... which has been decided
+    cdef bint high_seen                      # there has been text with a fair part of characters beyond ASCII, ...
+    cdef int64_t high_looks                  # ... which so many calls were looked through for
+    cdef EarlyChars early                    # characters that are symbols from the start, or None; made then
     cdef double density                      # tokens that a byte of text is likely to give
     cdef int64_t seen                        # bytes of text in all calls with a fair amount of it
     cdef list _strings

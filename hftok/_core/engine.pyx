@@ -25,9 +25,10 @@ from hftok._core.chunk_cache cimport (
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_of_str, doc_text,
 )
+from hftok._core.early_chars cimport early_chars
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
-from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch
+from hftok._core.models.bpe cimport BYTE_CHAR, CHAR_BYTE, BPEModel, BPEScratch
 from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.models.vocab_map cimport VocabTable
@@ -36,9 +37,8 @@ from hftok._core.normalized cimport PT_NO_MEMORY, PT_PYTHON, PT_TOO_LONG, PreTok
 from hftok._core.parallel cimport parallel_for
 from hftok._core.places cimport places_begin, places_done, places_restart
 from hftok._core.raw_rules cimport RawScanner
-from hftok._core.early_chars cimport early_chars
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
-from hftok._core.text cimport utf8_decode, utf8_len
+from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
@@ -53,7 +53,7 @@ import importlib
 import os
 
 from hftok._core import cpu, parallel
-from hftok._core.char_tables import plan
+from hftok._core.char_tables import plan, plan_runs
 from hftok._core.metaspace_chunks import plan_marks
 from hftok._core.raw_rules import plan_raw
 
@@ -151,15 +151,17 @@ cdef class WorkerBox:
             self.context.pipeline = <void *>e.pipeline
             if e.classifier is not None:
                 self.context.keeps_nul = e.classifier.keeps_nul
+            if e.classifier is not None and e.classifier.in_bytes:
+                self.context.kind = CHUNK_SPELLED
             if e.marked is not None:
                 self.context.kind = CHUNK_WORDS
                 self.context.marked = <void *>e.marked
                 self.context.ends_show = e.marked.first or e.marked.strip_left or e.marked.strip_right
             if e.raw is not None:
                 self.context.keeps_nul = 1
-                self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES
+                self.context.kind = CHUNK_MARKS if e.raw.rules.marks else CHUNK_BYTES if e.raw.model.byte_level else CHUNK_SPELLED
                 self.context.all_stable = e.raw.rules.stable if e.raw.all_stable else 0
-                self.context.n_lacking = e.raw.model.n_lacking
+                self.context.n_lacking = e.raw.model.n_lacking if e.raw.model.byte_level else 0
                 self.context.ends_show = e.raw.rules.prefix == PREFIX_ALWAYS
                 self.w.rules = &e.raw.rules
                 self.w.normalize = _normalize
@@ -245,7 +247,7 @@ cdef class Engine:
         cdef MarkedWords marked = None
         if not fast:
             return "not wanted"
-        planned = plan(normalizer_spec, pre_tokenizer_spec)
+        planned = plan(normalizer_spec, pre_tokenizer_spec) or plan_runs(normalizer_spec, pre_tokenizer_spec)
         marks = plan_marks(normalizer_spec, pre_tokenizer_spec) if planned is None else None
         if planned is None and marks is None:
             return self._choose_raw(normalizer_spec, pre_tokenizer_spec)
@@ -262,7 +264,8 @@ cdef class Engine:
         else:
             first = bytes([i for i in range(256) if p.raw.m.first[i]])
             second = bytes([p.raw.m.second[i] for i in range(256)])
-            classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size))
+            classifier = CharClassifier(p.model, planned[0], planned[1], first, second, bool(p.normalized.size),
+                                        words=planned[2] if len(planned) > 2 else None)
         if marks is None and not classifier.drops_whitespace and p.raw.takes_blanks:
             return "white space matters, and an added token strips it"
         if p.normalized.size:
@@ -274,6 +277,10 @@ cdef class Engine:
                     return "an added token consists of separators"
                 stripped.append((bare, 0, False, False, False, False))
             self.check = AddedMatcher(stripped)
+            # A token without separators lies in one of the pieces that a document is cut to between words, if anywhere.
+            self.checks_pieces = marks is None and not p.normalized.takes_blanks and all(
+                pattern.decode("utf-8") == bare[0] and not p.normalized.m.rules[k].single_word
+                for k, (pattern, bare) in enumerate(zip(p.normalized.patterns, stripped)))
         self.classifier = classifier
         self.marked = marked
         return None
@@ -452,14 +459,17 @@ cdef class Engine:
         self.seen += documents.bytes
         if self.seen < PROVE_AT:
             return 0
-        if not self.cuts_decided and (not self.raw.model.ignore_merges or _holds_high(documents)):
-            # Under ignore_merges that takes a proof of all tokens, and serves text beyond ASCII only.
+        if not self.high_seen:
+            # What serves text beyond ASCII only. Each such look takes some ten microseconds: there are fewer and fewer.
+            self.high_looks += 1
+            if self.high_looks & (self.high_looks - 1) == 0 and _holds_high(documents):
+                self.high_seen = True
+                self.early = early_chars(self.raw.model)
+        if not self.cuts_decided and (not self.raw.model.ignore_merges or self.high_seen):
+            # Under ignore_merges that takes a proof of all tokens.
             self.cuts_decided = True
             self.raw.allow_cuts()
-        if not self.early_decided and _holds_high(documents):
-            self.early_decided = True
-            self.early = early_chars(self.raw.model)
-        if self.looked_through:
+        if self.looked_through or not (self.raw.model.byte_level or self.raw.rules.marks):
             return 0
         self.looked_through = True
         self.seeded = seed_table(&self.seeds, self.kernels.hash_key, self.raw.model, self.raw.rules.marks)
@@ -625,11 +635,12 @@ cdef int64_t _make_units(Engine engine, Call *call, Documents documents) except 
     cdef Unit *units = <Unit *>malloc(<size_t>capacity * sizeof(Unit))
     cdef Unit *grown
     cdef const Doc *d
-    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and engine.check is None
+    cdef bint cut = call.scanned and not call.whole and call.limit == 0 and not call.want_words and not call.want_spans and (
+        engine.check is None or engine.checks_pieces)
     if cut and engine.raw is not None:
         cut = engine.raw.cuts_units
     elif cut:
-        cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks and not engine.classifier.keeps_nul
+        cut = engine.classifier.drops_whitespace and not engine.pipeline.raw.holds_blanks
         if engine.marked is not None:
             cut = engine.marked.cuts_units
     if units == NULL:
@@ -750,7 +761,7 @@ cdef void _run_unit(void *ctx, int64_t i, int thread) noexcept nogil:
     cdef const uint8_t *text
     cdef int error = 0
     # Nothing but the scan decides about a document: of short ones each step between would be felt.
-    cdef bint simple = (call.scanned and c.kind == CHUNK_TEXT and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
+    cdef bint simple = (call.scanned and w.rules == NULL and c.kind != CHUNK_WORDS and not c.keeps_nul and c.check == NULL and u.begins and u.finishes)
     u.thread = thread
     u.at = w.n_ids
     u.n = 0
@@ -806,7 +817,7 @@ cdef bint _scan_document(int64_t limit, Worker *w, const uint8_t *text, int64_t 
         return False
     if c.keeps_nul and size and memchr(text, 0, <size_t>size) != NULL:
         return False
-    if c.kind == CHUNK_BYTES or c.kind == CHUNK_MARKS:
+    if w.rules != NULL:
         return _scan_raw(limit, w, text, size, row, begins, finishes, error)
     cdef uint32_t skipped = 0
     cdef bint first = False
@@ -1051,6 +1062,8 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     x.pieces.size = 0
     if c.kind == CHUNK_WORDS:
         error = (<MarkedWords>c.marked).tokenize(x, text, n, &c.buffer_marks, &c.buffer_marks_size)
+    elif c.kind == CHUNK_SPELLED:
+        error = _tokenize_spelled(c, text, n)
     elif c.kind != CHUNK_TEXT:
         error = _tokenize_bytes(c, text, n) if c.kind == CHUNK_BYTES else _tokenize_marks(c, text, n)
     elif w.unfinished and _unfinished(w, text, n):
@@ -1103,6 +1116,42 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
     for i in range(count):
         if tv_push(&x.pieces, c.ids[i], 0, c.starts[i], c.starts[i + 1] if i + 1 < count else n):
             return MODEL_NO_MEMORY
+    return 0
+
+
+cdef int _tokenize_spelled(Context *c, const uint8_t *text, int64_t n) noexcept nogil:
+    """The pieces of a chunk that the model sees in ByteLevel characters."""
+    cdef ExactState *x = &c.exact
+    cdef int64_t i, k = 0, at, end
+    cdef int error
+    cdef uint8_t *p
+    if c.buffer_marks_size < 2 * n + 4:
+        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(4 * n + 64))
+        if p == NULL:
+            return MODEL_NO_MEMORY
+        c.buffer_marks = p
+        c.buffer_marks_size = 4 * n + 64
+    p = c.buffer_marks
+    for i in range(n):
+        k += utf8_encode(BYTE_CHAR[text[i]], p + k)
+    p[k] = 0
+    error = (<Pipeline>c.pipeline).model.tokenize(p, k, &x.pieces, x.model_scratch)
+    if error or k == n:
+        return error
+    # Back from places in that spelling to places in the chunk; pieces are in order. Where characters have vanished a piece may begin
+    # inside one.
+    i = k = 0
+    for at in range(x.pieces.size):
+        while k + utf8_len(p[k]) <= x.pieces.data[at].start:
+            k += utf8_len(p[k])
+            i += 1
+        x.pieces.data[at].start = i
+        end = k
+        n = i
+        while end < x.pieces.data[at].end:
+            end += utf8_len(p[end])
+            n += 1
+        x.pieces.data[at].end = n
     return 0
 
 
@@ -1271,11 +1320,11 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
     cdef uint32_t at, cp
     cdef Split *s
     cdef int error, length
-    cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES
+    cdef bint bytes_wanted = (<Context *>w.context).kind == CHUNK_BYTES or (<Context *>w.context).kind == CHUNK_SPELLED
     cdef const uint8_t *lacks = NULL
     if (<Context *>w.context).kind == CHUNK_WORDS:
         return (<MarkedWords>(<Context *>w.context).marked).push(w, x, character)
-    if bytes_wanted:
+    if (<Context *>w.context).kind == CHUNK_BYTES:
         lacks = (<BPEModel>(<Pipeline>(<Context *>w.context).pipeline).model).lacks
     for i in range(p.n_splits):
         s = &p.splits[i]
@@ -1301,7 +1350,7 @@ cdef int _push_splits(Worker *w, ExactState *x, uint32_t character) noexcept nog
             k = n = 0
             while k < size:
                 cp = utf8_decode(p.text + s.start + k, &length)
-                if cp >= 512 or CHAR_BYTE[cp] <= 0 or lacks[CHAR_BYTE[cp]]:
+                if cp >= 512 or CHAR_BYTE[cp] <= 0 or (lacks != NULL and lacks[CHAR_BYTE[cp]]):
                     break
                 w.text[w.used + n] = <uint8_t>CHAR_BYTE[cp]
                 if w.want_spans:

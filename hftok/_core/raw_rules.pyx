@@ -3,7 +3,7 @@
 `plan_raw(normalizer_spec, pre_tokenizer_spec)` tells the two kinds apart:
 
 - byte-level: the pre-tokenizer is one that `recognise` knows and turns bytes into ByteLevel characters; the normalizer is
-  none or one Unicode normal form. The model's symbols are bytes.
+  none or one Unicode normal form. The model's symbols are bytes, or what its vocabulary knows of their characters.
 - unsplit: a space becomes U+2581 and nothing splits the text (Llama 2, Mistral, Gemma): the whole text between two added
   tokens is one pre-token, which the model's table of safe cuts takes apart. Exact as long as every character is a token or
   falls back to bytes that are: what is dropped or fused would be seen across a cut.
@@ -193,11 +193,10 @@ cdef class RawScanner:
             if normalized.size:
                 self.check = self.bare_tokens(normalized)
                 normalized = None
-        elif not self.model.byte_level:
-            raise ValueError("the vocabulary lacks some of the 256 ByteLevel characters")
         else:
-            # What the normalizer makes may be an added token, or hold a byte that the vocabulary lacks.
-            self.all_stable = (normalized.size or self.model.n_lacking) and self.rules.stable
+            # What the normalizer makes may be an added token, or hold a byte that the vocabulary lacks. (Where it lacks many, or marks
+            # the ends of words, the model is given ByteLevel characters and knows what to do.)
+            self.all_stable = (normalized.size or (self.model.byte_level and self.model.n_lacking)) and self.rules.stable
             for i in range(256):
                 self.rules.cut_after[i] = 48 <= i <= 57 or 97 <= (i | 32) <= 122
             if not self.model.ignore_merges:

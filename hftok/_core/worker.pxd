@@ -61,6 +61,7 @@ cdef enum:
     DEPENDS_NEXT = 2         # before the ASCII character in the last place of `bytes`
     DEPENDS_GROWN = 4        # behind a character that becomes several ...
     GROWS = 8                # ... as this one does
+    DEPENDS_MARK = 16        # behind one with which NFC joins it or changes its place
 
 cdef enum:
     # What separators leave behind (CharTables.spaced).
@@ -74,6 +75,17 @@ cdef struct CharEntry:
     uint16_t depends         # DEPENDS_*, 0 = on nothing
     uint8_t bytes[4]
 
+cdef enum:
+    MOST_WORDS = 64          # of a pattern
+    BEGINS_TOKEN = 1         # flags of CharTables.first
+    BEGINS_WORD = 2
+
+cdef struct RunWord:
+    # A piece that a pattern takes out of a run of others where that begins, if its text is there.
+    uint8_t text[32]
+    uint32_t size
+    uint32_t begins          # a bit for each of its bytes with which a chunk begins
+
 cdef struct CharTables
 ctypedef CharEntry *(*page_fn)(CharTables *tables, uint32_t page) noexcept nogil
 
@@ -81,8 +93,11 @@ cdef struct CharTables:
     ht_ascii ascii
     void *pages[PAGES]       # CharEntry[256] each, made when first asked for
     uint64_t *cells          # the same for code points below U+FFFF, side by side (mixed.h); NULL: no memory for it
-    uint8_t first[256]       # bytes that begin a raw added token
-    int32_t high_first       # one of them is not ASCII
+    uint8_t first[256]       # BEGINS_*: bytes that begin a raw added token, or one of `words`
+    int32_t high_first       # one that begins a token is not ASCII
+    int32_t n_words
+    RunWord words[MOST_WORDS]
+    uint32_t word_run        # run class of what they begin with
     int32_t spaced           # SPACED_*
     page_fn make_page        # NULL on failure
     void *context            # for make_page

@@ -12,6 +12,8 @@ cdef enum:
 
 # The byte that each ByteLevel character stands for; -1: not one.
 cdef int16_t CHAR_BYTE[512]
+# The ByteLevel character of each byte.
+cdef uint16_t BYTE_CHAR[256]
 
 # Code point -> id of the token that is this one character, in pages of 256; page 0 is empty.
 cdef struct CharTable:

@@ -46,9 +46,6 @@ cdef enum:
 
 # The ByteLevel character of each byte (pre_tokenizers/byte_level.rs bytes_char): printable Latin-1 stands for itself, the
 # other bytes, in order, for the code points from 256 on.
-cdef uint16_t BYTE_CHAR[256]
-
-
 cdef void fill_byte_chars() noexcept nogil:
     cdef int b, other = 256
     for b in range(512):

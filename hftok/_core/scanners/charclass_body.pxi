@@ -12,14 +12,18 @@
 # precedes and is written there as a space. Either each one does, or the last one of a run. There is one run class then and no
 # isolated character; run 2 is a chunk that holds nothing but its space so far.
 #
+# Some patterns have words before their runs ('s, <|endoftext|>): where a run of that class would begin and such a word is there, it is
+# taken instead. Their first bytes are special like those of added tokens.
+#
 # The scan knows nothing of models: chunks end up in worker.starts/ends over worker.text, and `flush` (lookup.pxi) looks them up.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from hftok._core.char_tables cimport joins_before
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.worker cimport (
-    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, DEPENDS_BEFORE, DEPENDS_GROWN,
-    DEPENDS_NEXT, GROWS, KNOWN, MATCH_NONE, MATCH_TOKEN, SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, SPACED_LAST, CharEntry, CharTables, Hit, Worker, char_entry, is_separator,
+    ACT_DROP, ACT_ESCAPE, ACT_ISOLATE, ACT_KNOWN, ACT_RUN3, ACT_SEPARATOR, ACT_UNFINISHED, BEGINS_TOKEN, BEGINS_WORD, DEPENDS_BEFORE, DEPENDS_GROWN,
+    DEPENDS_MARK, DEPENDS_NEXT, GROWS, KNOWN, MATCH_NONE, MATCH_TOKEN, SCAN_FULL, SCAN_NO_MEMORY, SCAN_OK, SPACED_LAST, CharEntry, CharTables, Hit, RunWord, Worker, char_entry, is_separator,
     worker_direct, worker_room,
 )
 
@@ -116,6 +120,7 @@ cdef inline const CharEntry *peek(CharTables *t, const uint8_t *text, int *lengt
 cdef bint is_escape(CharTables *t, const CharEntry *entry, const uint8_t *text, int64_t i, int64_t floor, int64_t size, int length) noexcept nogil:
     """Whether the neighbours make an escape of a code point that depends on them."""
     cdef const CharEntry *before
+    cdef int before_length
     if entry.depends & DEPENDS_NEXT and i + 1 < size and text[i + 1] == entry.bytes[3]:
         return True
     if i == floor:
@@ -123,10 +128,41 @@ cdef bint is_escape(CharTables *t, const CharEntry *entry, const uint8_t *text, 
     # The character before has at most 5 - length bytes. (No character that depends so has fewer than three itself.)
     if entry.depends & DEPENDS_BEFORE and (text[i - 1] < 128 or (length < 4 and i - 1 > floor and text[i - 2] >= 0xC0)):
         return True
+    if entry.depends & DEPENDS_MARK and joins_before(utf8_decode(utf8_prev(text + i), &before_length), utf8_decode(text + i, &length)):
+        return True
     if entry.depends & DEPENDS_GROWN:
         before = char_entry(t, utf8_decode(utf8_prev(text + i), &length))
         return before == NULL or before.depends & GROWS
     return False
+
+
+cdef const RunWord *word_at(Worker *w, const uint8_t *text, int64_t i, int64_t stop, int64_t size, int64_t taken, int64_t *skip) noexcept nogil:
+    """The word of the pattern at text[i:stop], or NULL. An added token ends the text that the pattern sees. skip: where the
+    search for these goes on."""
+    cdef CharTables *t = w.tables
+    cdef const RunWord *word
+    cdef Hit hit
+    cdef int64_t n
+    cdef int k, found
+    for k in range(t.n_words):
+        word = &t.words[k]
+        if stop - i < word.size:
+            continue
+        n = 0
+        while n < word.size and text[i + n] < 128 and t.ascii.map[text[i + n]] == word.text[n]:
+            n += 1
+        if n < word.size:
+            continue
+        for n in range(i + 1, i + word.size):
+            if t.first[text[n]] & BEGINS_TOKEN and n >= skip[0]:
+                found = w.match(w.matcher, text, size, n, taken, &hit)
+                if found == MATCH_TOKEN:
+                    break
+                if found != MATCH_NONE:
+                    skip[0] = hit.resume
+        else:
+            return word
+    return NULL
 
 
 cdef inline int mixed_block(Worker *w, const uint8_t *text, int n, int64_t size, Cursor *c, bint full) noexcept nogil:
@@ -189,6 +225,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
     cdef uint32_t cp, first
     cdef uint8_t byte, action
     cdef const CharEntry *entry
+    cdef const RunWord *word
     cdef Hit hit
     cdef bint ahead = False      # `hit` ends the region
     cdef uint8_t *buf = w.text
@@ -307,8 +344,8 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
             room = c.used + STEP - 64
             while i < stop and c.used < room:
                 byte = text[i]
-                if HT_UNLIKELY(t.first[byte]) and i >= skip:
-                    found = w.match(w.matcher, text, size, i, taken, &hit)
+                if HT_UNLIKELY(t.first[byte]):
+                    found = w.match(w.matcher, text, size, i, taken, &hit) if t.first[byte] & BEGINS_TOKEN and i >= skip else MATCH_NONE
                     if found == MATCH_TOKEN:
                         ends[c.n_ends] = <uint32_t>c.used
                         c.n_ends += c.run != 0
@@ -330,6 +367,30 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                         break
                     if found != MATCH_NONE:
                         skip = hit.resume
+                    if t.first[byte] & BEGINS_WORD and c.run != t.word_run:
+                        word = word_at(w, text, i, stop, size, taken, &skip)
+                        if word != NULL:
+                            ends[c.n_ends] = <uint32_t>c.used
+                            c.n_ends += c.run != 0
+                            c.run = 0
+                            for n in range(<int>word.size):
+                                if word.begins >> n & 1:
+                                    if n:
+                                        ends[c.n_ends] = <uint32_t>c.used
+                                        c.n_ends += 1
+                                    starts[c.n_starts] = <uint32_t>c.used
+                                    c.n_starts += 1
+                                buf[c.used] = word.text[n]
+                                if full:
+                                    index[c.used] = c.character
+                                c.used += 1
+                                c.character += 1
+                            ends[c.n_ends] = <uint32_t>c.used
+                            c.n_ends += 1
+                            i += word.size
+                            if i + 8 <= stop and eight_ascii(text + i):
+                                break
+                            continue
                 cp = utf8_decode(text + i, &length)
                 entry = <const CharEntry *>ht_acquire(&t.pages[cp >> 8])
                 if HT_UNLIKELY(entry == NULL):
@@ -395,7 +456,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                     # On through a stretch of the same class.
                     while not t.high_first and c.used < room and i + length < stop:
                         entry = peek(t, text + i + length, &found)
-                        if entry == NULL or entry.action != action or (entry.depends != 0 and length < 3):
+                        if entry == NULL or entry.action != action or (entry.depends != 0 and (length < 3 or entry.depends & DEPENDS_MARK)):
                             break
                         i += length
                         length = found
@@ -466,7 +527,7 @@ cdef inline int scan_text(Worker *w, const uint8_t *text, int64_t size, bint ful
                         byte = text[region_end]
                         if is_separator(t, byte):
                             break
-                        if t.first[byte] and region_end >= skip:
+                        if t.first[byte] & BEGINS_TOKEN and region_end >= skip:
                             found = w.match(w.matcher, text, size, region_end, taken, &hit)
                             if found == MATCH_TOKEN:
                                 # The region ends where the blanks that the token takes along begin.

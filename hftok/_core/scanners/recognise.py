@@ -429,6 +429,62 @@ def recognise_rust(pattern: str) -> str | None:
         return None
 
 
+LONGEST_WORD = 31  # characters
+RUNS = r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"
+
+
+@cache
+def _runs() -> frozenset[Node]:
+    form = form_of(RUNS)
+    assert isinstance(form, Alternatives)
+    return frozenset(form.branches)
+
+
+def recognise_runs(spec: Spec | None) -> list[str] | None:
+    r"""The words of a pre-tokenizer of CLIP's kind, or None: white space is dropped, and pieces are one of these words,
+    a run of letters, a number, or a run of others; in bytes. Words are of ASCII, without white space, and begin with
+    one of the others, so that they may only stand where a run of these would begin; no two fit the same place.
+
+    >>> recognise_runs(("Sequence", (("Split", "Regex", r"'s|'re|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", True),
+    ...     ("ByteLevel", False, True, True))))
+    ["'re", "'s"]
+    """
+    steps = [] if spec is None else _flat(spec)
+    if [step[0] for step in steps] != ["Split", "ByteLevel"] or steps[1][1]:
+        return None
+    _, kind, pattern, behavior, invert = steps[0]
+    form = form_of(pattern) if (kind, behavior, bool(invert)) == ("Regex", "removed", True) else None
+    if not isinstance(form, Alternatives) or frozenset(form.branches[-3:]) != _runs() or len(form.branches) > 4:
+        return None
+    words: list[str] = []
+    if len(form.branches) == 4:
+        words = [text for word in _language(form.branches[0]) or () for text in _texts(word)]
+        if not 0 < len(words) <= MOST_WORDS or not all(map(_fits, words)):
+            return None
+    return words
+
+
+def _texts(word: Word) -> list[str]:
+    """The texts that a word stands for; none where they are many, which the empty text says."""
+    texts = [""]
+    for ranges in word:
+        members = [chr(cp) for low, high in ranges for cp in range(low, min(high, low + MOST_WORDS) + 1)]
+        texts = [text + member for text in texts for member in members]
+        if len(texts) > MOST_WORDS:
+            return [""]
+    return texts
+
+
+def _fits(word: str) -> bool:
+    return (
+        1 < len(word) <= LONGEST_WORD
+        and word.isascii()
+        and word.isprintable()
+        and " " not in word
+        and not word[0].isalnum()
+    )
+
+
 def _spelling(spec: Spec) -> tuple[Spec, ...]:
     """A pre-tokenizer as it is written, without what does not matter."""
     return tuple(map(_step_spelling, _flat(spec)))

@@ -22,7 +22,7 @@ enum { HT_MIXED_KNOWN = 8, HT_MIXED_DROP = 16, HT_MIXED_STOP = 32, HT_MIXED_UNFI
 /* A cell of the table: a CharEntry as one number (action, size and `depends` in the low half, bytes in the high one), with this
  * bit, which no entry has; a cell without it is not filled in. */
 #define HT_CELL_FILLED 0x80000000u
-#define HT_CELL_DEPENDS 0x00070000u
+#define HT_CELL_DEPENDS 0x00170000u
 
 typedef struct {
     int bytes;               /* of the text that were read */
