@@ -149,7 +149,7 @@ def test_empty_text(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no-such-file"], "No such file"),
+        (["no-such-file"], "there is no file"),
         (["."], "Is a directory"),
         (["bad.txt"], "byte 2 of bad.txt"),
         (["text.txt", "--pattern", "gpt5"], "choose from gpt2"),
