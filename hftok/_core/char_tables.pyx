@@ -402,7 +402,7 @@ cdef class CharClassifier:
             if last - first > 4 or self.t.spaced:
                 return 0
             entry.action = ACT_ISOLATE
-            if not self.mark and not self.in_bytes and not entry.depends and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
+            if not self.mark and not self.in_bytes and not entry.depends & DEPENDS_MARK and last - first == n_raw and memcmp(again + first, raw, n_raw) == 0 and cp >= 128:
                 x.pieces.size = 0
                 if self.model.tokenize(raw, n_raw, &x.pieces, x.model_scratch) == 0 and x.pieces.size == 1:
                     id = x.pieces.data[0].id

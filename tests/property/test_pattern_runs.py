@@ -17,7 +17,7 @@ from test_scripts import CHANGING, JOINING, MARKS, text_of
 
 import hftok
 from hftok._core import code_points, cpu
-from hftok._core.char_tables import CharClassifier, plan_runs
+from hftok._core.char_tables import CharClassifier, plan, plan_runs
 from hftok._core.models.wordlevel import WordLevelModel
 from hftok._core.regex_syntax import parse
 from hftok._core.scanners.recognise import recognise_runs
@@ -483,3 +483,15 @@ def test_normalizers_that_do_more():
     ):
         assert plan_runs(stage, spec) is None
     assert plan_runs(("Sequence", (("NFC",), ("NFC",))), spec) is None
+
+
+def test_ideographs_are_known_tokens():
+    """With BERT's normalizer an ideograph is a word, and its id, if it is a token, is in the table: it is not looked up."""
+    normalizer = ("BertNormalizer", True, True, None, True)
+    planned = plan(normalizer, ("BertPreTokenizer",))
+    table = CharClassifier(WordLevelModel({"漢": 7, "[UNK]": 0}, "[UNK]"), *planned, b"", bytes(256))
+    known, data = table.entry(ord("漢"))
+    assert int.from_bytes(data[:3], "little") == 7
+    assert table.entry(ord("字"))[0] == known
+    assert table.entry(ord("é"))[0] != known
+    assert table.entry(ord("。"))[0] == known
