@@ -486,7 +486,7 @@ def test_normalizers_that_do_more():
 
 
 def test_ideographs_are_known_tokens():
-    """With BERT's normalizer an ideograph is a word, and its id, if it is a token, is in the table: it is not looked up."""
+    """With BERT's normalizer an ideograph is a word; the table has the id of one that is a token."""
     normalizer = ("BertNormalizer", True, True, None, True)
     planned = plan(normalizer, ("BertPreTokenizer",))
     table = CharClassifier(WordLevelModel({"漢": 7, "[UNK]": 0}, "[UNK]"), *planned, b"", bytes(256))
