@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
-from benchmarks.measure import machine, print_table, rounds, seconds_of, use_processor_time
+from benchmarks.measure import add_options, machine, print_table, rounds, seconds_of, use_processor_time
 from benchmarks.peers import Peer, Rows, failure, first_difference, peers
 from benchmarks.short import short_texts
 from benchmarks.threads import one_and_several
@@ -37,8 +37,7 @@ def main(arguments: list[str]) -> int:
         "--short", action="store_true", help="one text of 44 and of 200 characters, each peer's own calls"
     )
     parser.add_argument("--offsets", action="store_true", help="hftok with and without offsets, too")
-    parser.add_argument("--processor-time", action="store_true", help="of one thread, where the machine is busy")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "one thread")
     options = parser.parse_args(arguments)
     several = max(options.threads)
     if min(options.threads) < 1 or options.threads not in ([several], [1, several]):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from benchmarks.corpora import default_tokenizer, tokenizer_path
-from benchmarks.measure import machine, print_table
+from benchmarks.measure import add_options, machine, print_table
 
 OURS = "import hftok; m = now(); t = hftok.Tokenizer(path); l = now(); ids = t.encode(text).ids"
 SCRIPTS = {
@@ -40,8 +40,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tokenizer", nargs="+", default=[default_tokenizer()])
     parser.add_argument("--text", default="A first text, encoded once.")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--processor-time", action="store_true", help="of all threads, where the machine is busy")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser)
     options = parser.parse_args(arguments)
     clock = "process_time" if options.processor_time else "perf_counter"
     print(json.dumps(machine()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
 import os
@@ -11,9 +12,24 @@ import timeit
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["clock", "machine", "print_table", "rounds", "rounds_of_short", "seconds_of", "use_processor_time"]
+__all__ = [
+    "add_options",
+    "clock",
+    "machine",
+    "print_table",
+    "rounds",
+    "rounds_of_short",
+    "seconds_of",
+    "use_processor_time",
+]
 
 _clock: Callable[[], float] = time.perf_counter
+
+
+def add_options(parser: argparse.ArgumentParser, of: str = "all threads") -> None:
+    """What all programs that measure have: --processor-time, of one thread or of all, and --json."""
+    parser.add_argument("--processor-time", action="store_true", help=f"of {of}, where the machine is busy")
+    parser.add_argument("--json", action="store_true")
 
 
 def use_processor_time() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
-from benchmarks.measure import clock, machine, print_table, use_processor_time
+from benchmarks.measure import add_options, clock, machine, print_table, use_processor_time
 
 CHARACTERS_OF_A_TOKEN = 12  # more than any tokenizer's average: text to cut from
 WAYS = ("encode_ids(whole)", "session.append(new)", "session.encode(whole)")
@@ -32,8 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tokens", type=int, default=100_000, help="of the prompt before it grows")
     parser.add_argument("--growth", type=int, default=1_000, help="tokens that each step adds")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--processor-time", action="store_true", help="of all threads, where the machine is busy")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser)
     options = parser.parse_args(arguments)
     if options.processor_time:
         use_processor_time()

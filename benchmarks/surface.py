@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.corpora import default_corpora, default_tokenizer, documents, excerpts, tokenizer_path
-from benchmarks.measure import machine, print_table, rounds_of_short, use_processor_time
+from benchmarks.measure import add_options, machine, print_table, rounds_of_short, use_processor_time
 from benchmarks.peers import failure
 
 MESSAGES = 40
@@ -124,8 +124,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--max-length", type=int, default=256)
     parser.add_argument("--characters", type=int, default=140, help="of a text")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--processor-time", action="store_true", help="of all threads, where the machine is busy")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser)
     options = parser.parse_args(arguments)
     if options.processor_time:
         use_processor_time()
