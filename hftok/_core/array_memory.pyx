@@ -114,13 +114,20 @@ cdef inline size_t _whole_pages(size_t size) noexcept nogil:
     return (HEADER + size + HUGE - 1) & ~<size_t>(HUGE - 1)
 
 
+cdef inline Block *_on_pages(void *p, size_t size) noexcept nogil:
+    """Reserved memory as a block; NULL if there is none."""
+    cdef Block *block = <Block *>p
+    if block != NULL:
+        block.reserved = size
+        block.capacity = <int64_t>(size - HEADER)
+    return block
+
+
 cdef Block *_new(size_t size) noexcept nogil:
     cdef Block *block = NULL
     if size >= HUGE_FROM:
-        block = <Block *>ht_reserve(_whole_pages(size))
+        block = _on_pages(ht_reserve(_whole_pages(size)), _whole_pages(size))
         if block != NULL:
-            block.reserved = _whole_pages(size)
-            block.capacity = <int64_t>(block.reserved - HEADER)
             return block
     block = <Block *>malloc(HEADER + size)
     if block != NULL:
@@ -193,10 +200,8 @@ cdef void *kept_realloc(void *data, size_t size) noexcept nogil:
     if size > <size_t>(1 << 62):
         return NULL
     if block.reserved:
-        grown = <Block *>ht_extend(block, block.reserved, _whole_pages(size))
+        grown = _on_pages(ht_extend(block, block.reserved, _whole_pages(size)), _whole_pages(size))
         if grown != NULL:
-            grown.reserved = _whole_pages(size)
-            grown.capacity = <int64_t>(grown.reserved - HEADER)
             return <char *>grown + HEADER
     if block.reserved or size >= HUGE_FROM:
         grown = _new(size)

@@ -40,6 +40,15 @@ cdef inline uint32_t early_id(const EarlyTable *t, const uint8_t *text, int i, i
     return c.id
 
 
+cdef inline uint32_t early_symbol(const EarlyTable *t, const uint32_t *byte_ids, const uint8_t *text, int i, int n, int *length) noexcept nogil:
+    """The symbol that begins at text[i] of text[:n], and its length in bytes: a character where it is one from the start, else a byte."""
+    cdef uint32_t id = early_id(t, text, i, n, length)
+    if id != NO_SYMBOL:
+        return id
+    length[0] = 1
+    return byte_ids[text[i]]
+
+
 cdef class EarlyChars:
     cdef EarlyTable table
 

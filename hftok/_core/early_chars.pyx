@@ -11,15 +11,16 @@ merged to its left, so a byte tells enough. If, besides, every merge that takes 
 nothing that would have happened before it happens otherwise when the character is whole from the start: until then all merges
 that are made have lower ranks, and none of them touches the character.
 
-It needs ids and strings to correspond one to one (`scannable` in models/merges). Characters of four bytes are left as they are.
+It needs ids and strings to correspond one to one (`provable` in seeds). Characters of four bytes are left as they are.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
+from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, raw_bytes
 from hftok._core.models.merges cimport NO_RANK, NO_SYMBOL, MergeTable, PairTable, pair_rank
 from hftok._core.models.vocab_map cimport VocabTable
+from hftok._core.seeds cimport provable
 from hftok._core.text cimport utf8_decode, utf8_prev
 
 cdef extern from "publish.h" nogil:
@@ -49,48 +50,32 @@ cdef struct Uses:
     int32_t n_maps
 
 
-cdef inline int raw_bytes(const VocabTable *v, int64_t entry, uint8_t *out, int most) noexcept nogil:
-    """The bytes that a token of ByteLevel characters stands for; their number, or 0 if they are none or more than `most`."""
-    cdef const uint8_t *p = v.text.data + v.offsets[entry]
-    cdef const uint8_t *end = v.text.data + v.offsets[entry + 1]
-    cdef int length, n = 0
-    cdef uint32_t cp
-    while p < end:
-        if n == most:
-            return 0
-        cp = utf8_decode(p, &length)
-        if cp >= 512 or CHAR_BYTE[cp] < 0:
-            return 0
-        out[n] = <uint8_t>CHAR_BYTE[cp]
-        n += 1
-        p += length
-    return n
+cdef inline int byte_of(const uint8_t *p) noexcept nogil:
+    """The byte that the ByteLevel character at p stands for, or -1."""
+    cdef int length
+    cdef uint32_t cp = utf8_decode(p, &length)
+    return CHAR_BYTE[cp] if cp < 512 else -1
+
+
+cdef inline bint is_empty(const VocabTable *v, int64_t entry) noexcept nogil:
+    return v.offsets[entry] == v.offsets[entry + 1]
 
 
 cdef inline int last_byte(const VocabTable *v, int64_t entry) noexcept nogil:
-    cdef int length
-    cdef uint32_t cp
-    if v.offsets[entry] == v.offsets[entry + 1]:
-        return -1
-    cp = utf8_decode(utf8_prev(v.text.data + v.offsets[entry + 1]), &length)
-    return CHAR_BYTE[cp] if cp < 512 else -1
+    return -1 if is_empty(v, entry) else byte_of(utf8_prev(v.text.data + v.offsets[entry + 1]))
 
 
 cdef inline int first_byte(const VocabTable *v, int64_t entry) noexcept nogil:
-    cdef int length
-    cdef uint32_t cp
-    if v.offsets[entry] == v.offsets[entry + 1]:
-        return -1
-    cp = utf8_decode(v.text.data + v.offsets[entry], &length)
-    return CHAR_BYTE[cp] if cp < 512 else -1
+    return -1 if is_empty(v, entry) else byte_of(v.text.data + v.offsets[entry])
 
 
 cdef void number_symbols(Uses *u, const VocabTable *v) noexcept nogil:
     cdef uint8_t raw[2]
-    cdef int64_t i
+    cdef int64_t i, n
     for i in range(v.size):
+        n = v.offsets[i + 1] - v.offsets[i]
         # A ByteLevel character has one byte or two.
-        if v.offsets[i + 1] - v.offsets[i] <= 4 and u.rows < MOST_ROWS and raw_bytes(v, i, raw, 2):
+        if n <= 4 and u.rows < MOST_ROWS and raw_bytes(v.text.data + v.offsets[i], n, raw, 2):
             u.row_of[v.ids[i]] = u.rows
             u.rows += 1
 
@@ -199,7 +184,7 @@ cdef void find_chars(EarlyTable *e, Uses *u, MergeTable merges, const VocabTable
     for i in range(v.size):
         # All bytes of such a character are ByteLevel characters of two bytes.
         n = <int>(v.offsets[i + 1] - v.offsets[i]) if v.offsets[i + 1] - v.offsets[i] <= 6 else 0
-        if n != 4 and n != 6 or raw_bytes(v, i, raw, 3) != n // 2:
+        if n != 4 and n != 6 or raw_bytes(v.text.data + v.offsets[i], n, raw, 3) != n // 2:
             continue
         n //= 2
         if n == 2 and (raw[0] < 0xC2 or raw[0] >= 0xE0) or n == 3 and raw[0] >> 4 != 14:
@@ -284,8 +269,7 @@ cdef class EarlyChars:
 cdef EarlyChars early_chars(BPEModel model):
     cdef MergeTable merges = model.merge_table
     cdef EarlyChars made
-    if (not model.byte_level or not merges.table.scannable or not model.map.unique_ids or merges.prefix_length
-            or model.map.max_id >= 4 * model.map.table.size + 1024):
+    if not model.byte_level or not provable(model):
         return None
     if merges.early is None:
         made = EarlyChars(model)

@@ -28,7 +28,7 @@ from hftok._core.documents cimport (
 from hftok._core.early_chars cimport early_chars
 from hftok._core.exact cimport VALUE_ADDED, ExactState, Pipeline, char_index, state_free, state_init
 from hftok._core.metaspace_chunks cimport MarkedWords, byte_set, holds_byte
-from hftok._core.models.bpe cimport BYTE_CHAR, CHAR_BYTE, BPEModel, BPEScratch
+from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, BPEScratch, byte_chars
 from hftok._core.models.merges cimport PairTable
 from hftok._core.models.model cimport MODEL_MISSING_UNK, MODEL_NO_MEMORY, Model, TokenVec, tv_push
 from hftok._core.models.vocab_map cimport VocabTable
@@ -38,7 +38,7 @@ from hftok._core.parallel cimport parallel_for
 from hftok._core.places cimport places_begin, places_done, places_restart
 from hftok._core.raw_rules cimport RawScanner
 from hftok._core.seeds cimport NO_SEED, seed_table, seeds_find, seeds_free
-from hftok._core.text cimport utf8_decode, utf8_encode, utf8_len
+from hftok._core.text cimport utf8_decode, utf8_len
 from hftok._core.unicode cimport all_stable
 from hftok._core.worker cimport (
     ACT_UNFINISHED, BATCH, KNOWN, MATCH_NONE, PREFIX_ALWAYS, SCAN_FULL, SCAN_MISSING_UNK, SCAN_NO_MEMORY, SCAN_OK, SCAN_TOO_LONG, CharEntry, Direct, Hit,
@@ -1119,21 +1119,27 @@ cdef int _tokenize_bytes(Context *c, const uint8_t *text, int64_t n) noexcept no
     return 0
 
 
+cdef uint8_t *_spelling(Context *c, int64_t size) noexcept nogil:
+    """Room for a chunk as the model sees it, or NULL."""
+    cdef uint8_t *p
+    if c.buffer_marks_size < size:
+        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(2 * size + 64))
+        if p == NULL:
+            return NULL
+        c.buffer_marks = p
+        c.buffer_marks_size = 2 * size + 64
+    return c.buffer_marks
+
+
 cdef int _tokenize_spelled(Context *c, const uint8_t *text, int64_t n) noexcept nogil:
     """The pieces of a chunk that the model sees in ByteLevel characters."""
     cdef ExactState *x = &c.exact
     cdef int64_t i, k = 0, at, end
     cdef int error
-    cdef uint8_t *p
-    if c.buffer_marks_size < 2 * n + 4:
-        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(4 * n + 64))
-        if p == NULL:
-            return MODEL_NO_MEMORY
-        c.buffer_marks = p
-        c.buffer_marks_size = 4 * n + 64
-    p = c.buffer_marks
-    for i in range(n):
-        k += utf8_encode(BYTE_CHAR[text[i]], p + k)
+    cdef uint8_t *p = _spelling(c, 2 * n + 1)
+    if p == NULL:
+        return MODEL_NO_MEMORY
+    k = byte_chars(text, n, p)
     p[k] = 0
     error = (<Pipeline>c.pipeline).model.tokenize(p, k, &x.pieces, x.model_scratch)
     if error or k == n:
@@ -1160,14 +1166,9 @@ cdef int _tokenize_marks(Context *c, const uint8_t *text, int64_t n) noexcept no
     cdef ExactState *x = &c.exact
     cdef int64_t i, k = 0, at = 0
     cdef int error
-    cdef uint8_t *p
-    if c.buffer_marks_size < 3 * n:
-        p = <uint8_t *>realloc(c.buffer_marks, <size_t>(6 * n + 64))
-        if p == NULL:
-            return MODEL_NO_MEMORY
-        c.buffer_marks = p
-        c.buffer_marks_size = 6 * n + 64
-    p = c.buffer_marks
+    cdef uint8_t *p = _spelling(c, 3 * n)
+    if p == NULL:
+        return MODEL_NO_MEMORY
     for i in range(n):
         if text[i] == c' ':
             p[k] = 0xE2

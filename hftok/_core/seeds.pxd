@@ -1,10 +1,9 @@
 # Chunks whose only token is known from the vocabulary alone; see seeds.pyx.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from libc.string cimport memcpy
-
 from hftok._core.chunk_cache cimport LONG_KEY, hash_key_fn, ht_key
 from hftok._core.models.bpe cimport BPEModel
+from hftok._core.models.word_hash cimport word_hash
 from hftok._core.stored cimport Block
 
 cdef enum:
@@ -19,17 +18,16 @@ cdef struct SeedTable:
 
 
 cdef inline uint64_t long_bit(const uint8_t *text, int64_t size) noexcept nogil:
-    cdef uint64_t first, last
-    memcpy(&first, text, 8)
-    memcpy(&last, text + size - 8, 8)
-    first = (first ^ (last * <uint64_t>0xC2B2AE3D27D4EB4F) ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
-    return first >> (64 - LONG_BITS)
+    return word_hash(text, size) >> (64 - LONG_BITS)
 
 
 cdef inline bint may_be_long(const SeedTable *seeds, const uint8_t *text, int64_t size) noexcept nogil:
     """Whether a word of 17 to LONG_KEY bytes may be a token, where there is such a set."""
     cdef uint64_t bit = long_bit(text, size)
     return seeds.longer[bit >> 6] >> (bit & 63) & 1
+
+# Whether the rule holds for this model, and its ids are dense enough for arrays.
+cdef bint provable(BPEModel model) noexcept
 
 # Ranks by id: of the merge that makes the token from its own text; BASE for a symbol that text begins with; UNPROVED.
 cdef enum:

@@ -22,11 +22,11 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.chunk_cache cimport hash_key_fn, ht_key
-from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel
+from hftok._core.models.bpe cimport BPEModel, raw_bytes
 from hftok._core.models.merges cimport MergeTable, PairTable, pair_rank, prefetch, prefetch_pair
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.stored cimport Block, demand, view
-from hftok._core.text cimport utf8_decode, utf8_len
+from hftok._core.text cimport utf8_len
 
 cdef extern from "memory.h" nogil:
     void *ht_aligned(size_t size)
@@ -56,7 +56,6 @@ cdef inline bint seam_holds(const PairTable *t, const int32_t *rank_of, const ui
 
 
 cdef bint provable(BPEModel model) noexcept:
-    """Whether the rule holds for this model, and its ids are dense enough for arrays."""
     cdef const PairTable *t = &model.merge_table.table
     return (t.scannable and model.map.unique_ids and not model.merge_table.prefix_length and t.ranks < 0x7FFFFFF0
             and model.map.max_id < 4 * model.map.table.size + 1024)
@@ -69,19 +68,6 @@ cdef inline bint is_sum(const VocabTable *v, int64_t whole, int64_t left, int64_
     return (v.offsets[whole + 1] - v.offsets[whole] == n + m
             and memcmp(text, v.text.data + v.offsets[left], <size_t>n) == 0
             and memcmp(text + n, v.text.data + v.offsets[right], <size_t>m) == 0)
-
-
-cdef inline bint byte_level(const VocabTable *v, int64_t entry) noexcept nogil:
-    """Whether a token is made of ByteLevel's characters only, so that a chunk may be it."""
-    cdef int64_t k = v.offsets[entry]
-    cdef int length
-    cdef uint32_t cp
-    while k < v.offsets[entry + 1]:
-        cp = utf8_decode(v.text.data + k, &length)
-        if cp >= 512 or CHAR_BYTE[cp] < 0:
-            return False
-        k += length
-    return True
 
 
 cdef inline void fetch_ahead(MergeTable merges, const VocabTable *v, const int32_t *rank_of, const uint32_t *entry,
@@ -158,26 +144,20 @@ cdef int32_t *ranks_of_making(BPEModel model) except NULL:
 cdef int64_t chunk_text(const uint8_t *token, int64_t n, bint marks, uint8_t *out) noexcept nogil:
     """The chunk (at most LONG_KEY bytes) that the model sees as this token; its length, or 0 where there is none."""
     cdef int64_t i = 0, k = 0
-    cdef int length
-    cdef uint32_t cp
+    if not marks:
+        k = raw_bytes(token, n, out, LONG_KEY)
+        i = n
     while i < n:
         if k == LONG_KEY:
             return 0
-        if marks:
-            if n - i >= 3 and token[i] == 0xE2 and token[i + 1] == 0x96 and token[i + 2] == 0x81:
-                out[k] = c' '
-                i += 3
-            elif token[i] == c' ':
-                return 0             # no text has one: it would have become a mark
-            else:
-                out[k] = token[i]
-                i += 1
+        if n - i >= 3 and token[i] == 0xE2 and token[i + 1] == 0x96 and token[i + 2] == 0x81:
+            out[k] = c' '
+            i += 3
+        elif token[i] == c' ':
+            return 0             # no text has one: it would have become a mark
         else:
-            cp = utf8_decode(token + i, &length)
-            if cp >= 512 or CHAR_BYTE[cp] < 0:
-                return 0
-            out[k] = <uint8_t>CHAR_BYTE[cp]
-            i += length
+            out[k] = token[i]
+            i += 1
         k += 1
     return 0 if k and memchr(out, 0, <size_t>k) != NULL else k
 
@@ -303,8 +283,7 @@ cdef list unproved_words(BPEModel model):
     where nothing is known of this model."""
     cdef const VocabTable *v = &model.map.table
     cdef Proof proof
-    cdef int64_t i, k
-    cdef int length
+    cdef int64_t i, n
     cdef list words = []
     cdef bytearray word
     if not provable(model):
@@ -312,14 +291,13 @@ cdef list unproved_words(BPEModel model):
     proof = proof_of(model)
     proof.find_tokens(model)
     for i in range(v.size):
-        if proof.holds(v.ids[i]) or not byte_level(v, i):
+        if proof.holds(v.ids[i]):
             continue
-        word = bytearray()
-        k = v.offsets[i]
-        while k < v.offsets[i + 1]:
-            word.append(CHAR_BYTE[utf8_decode(v.text.data + k, &length)])
-            k += length
-        words.append(bytes(word))
+        n = v.offsets[i + 1] - v.offsets[i]
+        word = bytearray(n)
+        n = raw_bytes(v.text.data + v.offsets[i], n, <uint8_t *><char *>word, n)
+        if n:
+            words.append(bytes(word[:n]))
     return words
 
 

@@ -12,8 +12,11 @@ cdef enum:
 
 # The byte that each ByteLevel character stands for; -1: not one.
 cdef int16_t CHAR_BYTE[512]
-# The ByteLevel character of each byte.
-cdef uint16_t BYTE_CHAR[256]
+
+# Write the ByteLevel characters of some bytes, 2 * size bytes at most; their length.
+cdef int64_t byte_chars(const uint8_t *raw, int64_t size, uint8_t *out) noexcept nogil
+# Write the bytes that a text of ByteLevel characters stands for; their number, or 0 where it is none or they are more than `most`.
+cdef int64_t raw_bytes(const uint8_t *text, int64_t size, uint8_t *out, int64_t most) noexcept nogil
 
 # Code point -> id of the token that is this one character, in pages of 256; page 0 is empty.
 cdef struct CharTable:

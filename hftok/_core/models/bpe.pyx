@@ -16,7 +16,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from hftok._core.early_chars cimport EarlyTable, early_id
+from hftok._core.early_chars cimport EarlyTable, early_symbol
 from hftok._core.models.merges cimport (
     MergeScratch, MergeTable, NO_RANK, NO_SYMBOL, SMALL, fill_pair_ranks, merge_scratch_free, merge_small, merge_symbols,
     merge_with_dropout, place_key,
@@ -46,6 +46,9 @@ cdef enum:
 
 # The ByteLevel character of each byte (pre_tokenizers/byte_level.rs bytes_char): printable Latin-1 stands for itself, the
 # other bytes, in order, for the code points from 256 on.
+cdef uint16_t BYTE_CHAR[256]
+
+
 cdef void fill_byte_chars() noexcept nogil:
     cdef int b, other = 256
     for b in range(512):
@@ -62,11 +65,26 @@ cdef void fill_byte_chars() noexcept nogil:
 fill_byte_chars()
 
 
-cdef inline int64_t byte_chars(const uint8_t *raw, int64_t size, uint8_t *out) noexcept nogil:
-    """Write the ByteLevel characters of some bytes, 2 * size bytes at most; their length."""
+cdef int64_t byte_chars(const uint8_t *raw, int64_t size, uint8_t *out) noexcept nogil:
     cdef int64_t i, n = 0
     for i in range(size):
         n += utf8_encode(BYTE_CHAR[raw[i]], out + n)
+    return n
+
+
+cdef int64_t raw_bytes(const uint8_t *text, int64_t size, uint8_t *out, int64_t most) noexcept nogil:
+    cdef int64_t i = 0, n = 0
+    cdef int length
+    cdef uint32_t cp
+    while i < size:
+        if n == most:
+            return 0
+        cp = utf8_decode(text + i, &length)
+        if cp >= 512 or CHAR_BYTE[cp] < 0:
+            return 0
+        out[n] = <uint8_t>CHAR_BYTE[cp]
+        n += 1
+        i += length
     return n
 
 
@@ -197,11 +215,8 @@ cdef int64_t begin_chars(uint32_t *ids, int64_t *starts, const uint8_t *raw, int
     """The same with characters where they are symbols from the start; the number of symbols."""
     cdef int64_t i = begin, n = 0
     cdef int length
-    cdef uint32_t id
     while i < end:
-        length = 1
-        id = early_id(early, raw + begin, <int>(i - begin), <int>(end - begin), &length) if raw[i] >= 128 else NO_SYMBOL
-        ids[n] = byte_ids[raw[i]] if id == NO_SYMBOL else id
+        ids[n] = early_symbol(early, byte_ids, raw + begin, <int>(i - begin), <int>(end - begin), &length)
         if starts != NULL:
             starts[n] = i
         n += 1

@@ -29,26 +29,10 @@ cdef extern from *:
     static inline int hftok_lowest_bit(uint64_t v) { return __builtin_ctzll(v); }
     static inline int hftok_highest_bit(uint64_t v) { return 63 - __builtin_clzll(v); }
     #endif
-
-    /* Smallest of n keys, n a multiple of 4: four running minima, which the compiler keeps in one vector register. */
-    static inline int32_t hftok_min_key(const int32_t *key, int n) {
-        int32_t a = key[0], b = key[1], c = key[2], d = key[3];
-        int i;
-        for (i = 4; i < n; i += 4) {
-            a = key[i] < a ? key[i] : a;
-            b = key[i + 1] < b ? key[i + 1] : b;
-            c = key[i + 2] < c ? key[i + 2] : c;
-            d = key[i + 3] < d ? key[i + 3] : d;
-        }
-        a = b < a ? b : a;
-        c = d < c ? d : c;
-        return c < a ? c : a;
-    }
     """
     int lowest_bit "hftok_lowest_bit"(uint64_t v) noexcept nogil     # v != 0
     int highest_bit "hftok_highest_bit"(uint64_t v) noexcept nogil   # v != 0
     void prefetch "hftok_prefetch"(const void *p) noexcept nogil
-    int32_t min_key "hftok_min_key"(const int32_t *key, int n) noexcept nogil
 
 cdef struct WideSlot:
     uint64_t pair

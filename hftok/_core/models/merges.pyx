@@ -39,9 +39,14 @@ cdef extern from "stored_checks.h" nogil:
     bint ht_none_beyond(const uint32_t *numbers, int64_t n, uint32_t limit)
     bint ht_counts_up(const uint32_t *numbers, int64_t n, uint32_t first)
 
+cdef extern from "least.h" nogil:
+    enum:
+        HT_LEAST_STEP
+    int32_t ht_least(const int32_t *v, int n)
+
 cdef enum:
     MIDDLE = 2048            # rows of up to this many symbols are scanned by blocks
-    BLOCK = 16
+    BLOCK = 16               # a multiple of HT_LEAST_STEP, as SMALL and BLOCKS are
     BLOCKS = 128             # MIDDLE / BLOCK
     MIDDLE_WORDS = 32        # MIDDLE / 64
     FILTER_BITS = 4          # at least so many bits of the filter for each pair
@@ -57,12 +62,12 @@ cdef int merge_small(const PairTable *t, uint32_t *ids, int64_t *starts, int32_t
     cdef uint64_t alive = <uint64_t>-1 if n == 64 else (<uint64_t>1 << n) - 1
     cdef uint64_t above, below
     cdef int32_t m
-    cdef int i, j, k, padded = (n + 3) & ~3
+    cdef int i, j, k, padded = (n + HT_LEAST_STEP - 1) & -HT_LEAST_STEP
     cdef uint32_t id
     for i in range(n - 1, padded):
         key[i] = NO_KEY
     while True:
-        m = min_key(key, padded)
+        m = ht_least(key, padded)
         if m == NO_KEY:
             break
         i = m & 63
@@ -125,7 +130,7 @@ cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, in
     cdef int32_t low[BLOCKS]
     cdef uint64_t alive[MIDDLE_WORDS]
     cdef int64_t blocks = (n + BLOCK - 1) // BLOCK, words = (n + 63) >> 6, i, j, k, b
-    cdef int padded = <int>((blocks + 3) & ~3)
+    cdef int padded = <int>((blocks + HT_LEAST_STEP - 1) & -HT_LEAST_STEP)
     cdef int32_t m
     cdef uint32_t id
     for i in range(n - 1):
@@ -133,7 +138,7 @@ cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, in
     for i in range(n - 1, blocks * BLOCK):
         key[i] = NO_KEY
     for b in range(blocks):
-        low[b] = min_key(key + b * BLOCK, BLOCK)
+        low[b] = ht_least(key + b * BLOCK, BLOCK)
     for b in range(blocks, padded):
         low[b] = NO_KEY
     for i in range(words):
@@ -141,7 +146,7 @@ cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, in
     if n & 63:
         alive[words - 1] = (<uint64_t>1 << (n & 63)) - 1
     while True:
-        m = min_key(low, padded)
+        m = ht_least(low, padded)
         if m == NO_KEY:
             break
         b = 0
@@ -162,10 +167,10 @@ cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, in
         if k >= 0:
             key[k] = rank_key(pair_rank(t, ids[k], id))
             if k // BLOCK != b:
-                low[k // BLOCK] = min_key(key + k // BLOCK * BLOCK, BLOCK)
+                low[k // BLOCK] = ht_least(key + k // BLOCK * BLOCK, BLOCK)
         if j // BLOCK != b:
-            low[j // BLOCK] = min_key(key + j // BLOCK * BLOCK, BLOCK)
-        low[b] = min_key(key + b * BLOCK, BLOCK)
+            low[j // BLOCK] = ht_least(key + j // BLOCK * BLOCK, BLOCK)
+        low[b] = ht_least(key + b * BLOCK, BLOCK)
     i = k = 0
     while i >= 0:
         ids[k] = ids[i]

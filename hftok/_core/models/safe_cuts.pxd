@@ -1,11 +1,10 @@
 # Between which neighbouring characters no merge can ever join; see safe_cuts.pyx.
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from libc.string cimport memcpy
-
 from hftok._core.models.merges cimport MergeTable
 from hftok._core.stored cimport Block
 from hftok._core.models.vocab_map cimport VocabTable
+from hftok._core.models.word_hash cimport word_hash
 
 cdef struct CutTable:
     # Bit (last byte of the left character << 8 | first byte of the right one): joined whatever the characters. Decides pairs
@@ -43,14 +42,7 @@ cdef inline bint may_join(const CutTable *t, uint32_t left, uint8_t left_last, u
 
 # The bit that a word of `size` bytes has in CutTable.whole; 8 bytes from its first on are readable.
 cdef inline uint64_t word_bit(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
-    cdef uint64_t first = 0, last = 0
-    memcpy(&first, text, 8)
-    if size < 8:
-        first &= ((<uint64_t>1 << (8 * size)) - 1)
-    else:
-        memcpy(&last, text + size - 8, 8)
-    first = (first ^ (last * <uint64_t>0xC2B2AE3D27D4EB4F) ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15
-    return (first >> 32) & t.whole_mask
+    return (word_hash(text, size) >> 32) & t.whole_mask
 
 
 cdef inline uint64_t size_bit(int64_t size) noexcept nogil:

@@ -16,7 +16,7 @@ from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_find_anywhere, cache_find_long,
     cache_insert, cache_insert_long, cache_spill,
 )
-from hftok._core.early_chars cimport early_id
+from hftok._core.early_chars cimport early_symbol
 from hftok._core.models.bpe cimport find_whole
 from hftok._core.models.merges cimport (
     ID_BITS, NO_KEY, RANK_BITS, PairTable, highest_bit, lowest_bit, may_merge, pair_hash, place_key, prefetch, slot_rank,
@@ -77,21 +77,12 @@ cdef inline int32_t slot_key(const PairTable *t, uint64_t pair, const uint64_t *
 cdef bint begin_chars(Lane *lane, const WordMerges *m, const uint8_t *text, int n) noexcept nogil:
     """Begin with characters where they are symbols from the start; False: there are none."""
     cdef uint64_t chars = 0, alive = 0, left
-    cdef uint32_t id
     cdef int i = 0, j, length = 0
     while i < n:
+        lane.ids[i] = early_symbol(m.early, m.byte_ids, text, i, n, &length)
         alive |= <uint64_t>1 << i
-        id = m.byte_ids[text[i]]
-        j = i + 1
-        if text[i] >= 0xC2:
-            id = early_id(m.early, text, i, n, &length)
-            if id != NO_SYMBOL:
-                chars |= <uint64_t>1 << i
-                j = i + length
-            else:
-                id = m.byte_ids[text[i]]
-        lane.ids[i] = id
-        i = j
+        chars |= <uint64_t>(length > 1) << i
+        i += length
     if not chars:
         return False
     lane.alive = alive

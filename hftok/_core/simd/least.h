@@ -1,9 +1,9 @@
-/* The least of some numbers, for the lanes of scanners/holes.pxi. */
+/* The least of some numbers: the merge that comes next (models/merges, scanners/holes.pxi). */
 #ifndef HFTOK_LEAST_H
 #define HFTOK_LEAST_H
 #include "block.h"
 
-/* The least of v[0:n]; n > 0 is a multiple of HT_LEAST_STEP, at most 48. */
+/* The least of v[0:n]; n > 0 is a multiple of HT_LEAST_STEP. */
 #if defined(HT_AVX512)
 #define HT_LEAST_STEP 16
 HT_INLINE int32_t ht_least(const int32_t *v, int n) {
@@ -26,6 +26,7 @@ HT_INLINE int32_t ht_least(const int32_t *v, int n) {
 }
 #else
 #define HT_LEAST_STEP 4
+/* Four running minima, which the compiler may keep in one vector register. */
 HT_INLINE int32_t ht_least(const int32_t *v, int n) {
     int32_t a = v[0], b = v[1], c = v[2], d = v[3];
     int i;
