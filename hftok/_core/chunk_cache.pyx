@@ -393,8 +393,8 @@ cdef void cache_insert(ChunkCache *c, const ht_key *key, uint32_t hash, const Va
     cdef int slot
     if c.mask < EARLY_BUCKETS - 1 and c.count > <int64_t>c.mask // 8:
         _grow(c)
-    if c.count > <int64_t>c.mask:                # more than one key a bucket
-        if not _grow(c) and not _second_sighting(c, hash):
+    if c.count * 2 > <int64_t>c.mask:            # more than one key in two buckets
+        if not _grow(c) and c.count > <int64_t>c.mask and not _second_sighting(c, hash):
             _release(c, value)
             return
     if _place(c.table, c.mask, key, hash, value):
@@ -460,8 +460,8 @@ cdef void cache_insert_long(ChunkCache *c, const uint8_t *key48, uint32_t hash, 
     cdef int placed
     if c.long_mask < EARLY_LONG - 1 and c.long_count * 8 > <int64_t>c.long_mask:
         _grow_long(c)
-    if c.long_count * 2 > <int64_t>c.long_mask:  # more than one line in two
-        if not _grow_long(c) and not _second_sighting(c, hash):
+    if c.long_count * 4 > <int64_t>c.long_mask:  # more than one line in four
+        if not _grow_long(c) and c.long_count * 2 > <int64_t>c.long_mask and not _second_sighting(c, hash):
             _release(c, value)
             return
     placed = _place_long(c.long_table, c.long_mask, key48, hash, value, True)
