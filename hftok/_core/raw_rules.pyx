@@ -20,7 +20,7 @@ from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.exact cimport Pipeline
 from hftok._core.models.bpe cimport BPEModel
 from hftok._core.models.merges cimport NO_SYMBOL, fill_pair_ranks
-from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, may_join, size_bit, word_bit
+from hftok._core.models.safe_cuts cimport CutTable, SafeCuts, mark_word, may_join
 from hftok._core.seeds cimport unproved_words
 from hftok._core.unicode cimport uc_ccc, uc_decompose, uc_decompose_compat, uc_second, uc_stable
 from hftok._core.worker cimport (
@@ -286,8 +286,6 @@ cdef class RawScanner:
         matter; the others are marked, and a word that is one, or would have one for a part, stays whole. To know them the vocabulary
         has to be looked through, which only a large call is worth."""
         cdef CutTable *cuts
-        cdef const uint8_t *text
-        cdef uint64_t bit
         if self.rules.marks or self.model.byte_cuts is None or self.family in INSIDE_CHARACTERS:
             return
         cuts = &self.model.byte_cuts.table
@@ -305,8 +303,5 @@ cdef class RawScanner:
                 raise MemoryError("no memory for the scanner's tables")
             for word in words:
                 padded = word + bytes(8)
-                text = padded
-                bit = word_bit(cuts, text, len(word))
-                cuts.whole[bit >> 6] |= <uint64_t>1 << (bit & 63)
-                cuts.sizes[text[0]] |= size_bit(len(word))
+                mark_word(cuts, padded, len(word))
         ht_publish(<void **>&self.rules.cuts, cuts)      # other threads may be scanning

@@ -1,5 +1,5 @@
 # Between which neighbouring characters no merge can ever join; see safe_cuts.pyx.
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.models.merges cimport MergeTable
 from hftok._core.stored cimport Block
@@ -10,21 +10,28 @@ cdef struct CutTable:
     # Bit (last byte of the left character << 8 | first byte of the right one): joined whatever the characters. Decides pairs
     # of ASCII characters, and stands for all pairs that share those bytes where a token holds only part of a character.
     uint8_t gate[8192]
+    uint8_t wide_gate[128]   # the part of it for characters of three bytes on both sides (fill_wide_gate)
     uint64_t *bits           # pairs of whole characters, by hash; a pair that is not there is never joined
     uint64_t mask            # number of bits - 1
     # Words that are not what they would be as a part of another one: bits by `word_bit`, or NULL if there are none.
     uint64_t *whole
     uint64_t whole_mask      # number of bits - 1
     uint64_t sizes[256]      # by a word's first byte: a bit for each number of bytes that a marked one has, the last for 63 and more
+    uint8_t marks[256]       # the pairs of characters with which marked words begin (mark_word)
+    int32_t marks_char       # a marked word is a single character of three bytes: `marks` does not tell all
 
 
 cdef inline uint32_t cut_key(uint32_t left) noexcept nogil:
     return (left << 16) ^ ((left >> 16) * <uint32_t>0x85EBCA6B)
 
 
-cdef inline uint64_t cut_hash(uint32_t left, uint32_t right) noexcept nogil:
+cdef inline uint32_t cut_product(uint32_t left, uint32_t right) noexcept nogil:
     """In 32 bits, for the scanners do it for 16 pairs at once (simd/cuts.h)."""
-    cdef uint32_t h = (cut_key(left) ^ right ^ ((right >> 16) * <uint32_t>0xC2B2AE35)) * <uint32_t>0x9E3779B1
+    return (cut_key(left) ^ right ^ ((right >> 16) * <uint32_t>0xC2B2AE35)) * <uint32_t>0x9E3779B1
+
+
+cdef inline uint64_t cut_hash(uint32_t left, uint32_t right) noexcept nogil:
+    cdef uint32_t h = cut_product(left, right)
     return h ^ (h >> 15)
 
 
@@ -39,6 +46,10 @@ cdef inline bint may_join(const CutTable *t, uint32_t left, uint8_t left_last, u
         return False
     h = cut_hash(left, right) & t.mask
     return t.bits[h >> 6] >> (h & 63) & 1
+
+
+# Mark a word, of whose text 8 bytes from the first on are readable.
+cdef void mark_word(CutTable *t, const uint8_t *text, int64_t size) noexcept nogil
 
 # The bit that a word of `size` bytes has in CutTable.whole; 8 bytes from its first on are readable.
 cdef inline uint64_t word_bit(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:

@@ -55,6 +55,22 @@ cdef inline bint is_marked(const CutTable *t, const uint8_t *text, int64_t size)
     return t.whole[bit >> 6] >> (bit & 63) & 1
 
 
+cdef void mark_word(CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
+    cdef uint64_t bit = word_bit(t, text, size)
+    cdef int first = char_at(text, size), length = 0
+    cdef uint32_t product
+    t.whole[bit >> 6] |= <uint64_t>1 << (bit & 63)
+    t.sizes[text[0]] |= size_bit(size)
+    if first == 0:
+        return                   # it begins inside a character, where nothing is cut
+    if first == size:
+        t.marks_char |= first == 3
+    elif char_at(text + first, size - first):
+        product = cut_product(utf8_decode(text, &length), utf8_decode(text + first, &length))
+        t.marks[product >> 25] |= <uint8_t>(1 << (product >> 22 & 7))
+        t.marks[128 + (product >> 15 & 127)] |= <uint8_t>(1 << (product >> 12 & 7))
+
+
 cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil:
     cdef int64_t i
     if is_marked(t, text + begin, end - begin):
@@ -86,6 +102,14 @@ cdef int64_t next_cut(const CutTable *t, const uint8_t *text, int64_t begin, int
     return size
 
 
+cdef void fill_wide_gate(CutTable *t) noexcept nogil:
+    """Bit (first byte & 7) of byte ((last byte & 63) << 1 | first byte >> 3 & 1), for first bytes from 0xE0 on: what scanners keep
+    in two registers."""
+    cdef int last
+    for last in range(64):
+        memcpy(t.wide_gate + 2 * last, t.gate + ((0x80 | last) << 8 | 0xE0) // 8, 2)
+
+
 cdef class SafeCuts:
     def __cinit__(self):
         memset(&self.table, 0, sizeof(CutTable))
@@ -114,6 +138,7 @@ cdef class SafeCuts:
             for i in range(512):
                 byte_of[i] = byte_of_char.get(i, -1)
             self.add_bytes(merges, byte_of)
+        fill_wide_gate(&self.table)
 
     @staticmethod
     cdef SafeCuts of_tokens(const VocabTable *tokens):
@@ -128,6 +153,7 @@ cdef class SafeCuts:
         self.table.mask = bits - 1
         for i in range(tokens.size):
             self.add_token(tokens.text.data + tokens.offsets[i], tokens.offsets[i + 1] - tokens.offsets[i])
+        fill_wide_gate(&self.table)
         return self
 
     cdef int add_token(self, const uint8_t *p, int64_t n) except -1:
@@ -254,6 +280,7 @@ cdef class SafeCuts:
         demand(numbers[2] == cut_hash(PROBE, PROBE + 1))     # the hash of today is that of then
         demand(63 <= self.table.mask < <uint64_t>1 << 40 and self.table.mask & (self.table.mask + 1) == 0)
         memcpy(self.table.gate, block.exactly("cuts.gate", 1, sizeof(self.table.gate)), sizeof(self.table.gate))
+        fill_wide_gate(&self.table)
         self.table.bits = <uint64_t *>block.exactly("cuts.bits", 8, <int64_t>(self.table.mask + 1) >> 6)
         return self
 

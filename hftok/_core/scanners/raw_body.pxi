@@ -12,7 +12,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join, stays_whole
+from hftok._core.models.safe_cuts cimport CutTable, may_join
 from hftok._core.scanners.cuts cimport is_han_start, is_stop_mark
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.unicode cimport uc_ccc, uc_compose, uc_decompose, uc_stable
@@ -23,35 +23,20 @@ from hftok._core.worker cimport (
 
 include "lookup.pxi"
 include "holes.pxi"
+include "cutting.pxi"
 
 cdef extern from "find.h" nogil:
     uint64_t ht_find(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, uint64_t *high)
     uint64_t ht_equal(const uint8_t *p, int n, uint8_t byte)
-    bint ht_any_undivided(const uint8_t *p, int n)
 
 cdef extern from "stable.h" nogil:
     int ht_stable_block(const uint8_t *p, int64_t n, const uint32_t *bits)
-
-cdef extern from "cuts.h" nogil:
-    int ht_ascii_run(const uint8_t *p, int64_t n)
-    int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out)
-    int ht_wide_run(const uint8_t *p, int64_t n)
-    bint HT_CUTS_MIXED
-    int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate, const uint64_t *bits,
-                     uint32_t mask, uint32_t base, uint32_t *out, int *size)
-    int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
-                    uint32_t base, uint32_t *out)
 
 cdef enum:
     SLICE = 4096             # bytes from which on a place to cut is looked for
     FLUSH_TEXT = 8192        # bytes of chunk text that may pile up inside a document
     STEP = 256
     WINDOWS = 8              # stretches of a slice that are normalized by themselves
-    STRIDE = 8               # chunks that are looked through at once for characters of three bytes
-    CUT_FROM = 7             # bytes of a chunk from which on it is cut where it can be
-    MARK = 0x2581            # what a space stands for in SentencePiece text, ...
-    MARK_FIRST = 0xE2        # ... and its first and last byte
-    MARK_LAST = 0x81
 
 
 cdef int64_t find_cut(const RawRules *r, const uint8_t *text, int64_t size, int64_t begin, int64_t end) noexcept nogil:
@@ -100,148 +85,6 @@ cdef inline uint32_t fill_index(const uint8_t *text, int64_t size, uint32_t char
         index[i] = character - 1
         i += 1
     return character
-
-
-cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
-    """Text that nothing splits: a chunk begins at the beginning and at every space behind something else, unless a merge may
-    join the two."""
-    cdef int64_t k = 0, n = 1, at
-    cdef uint64_t spaces, begin, before = 1
-    cdef int m, length
-    cdef const uint8_t *p
-    starts[0] = base
-    while k < size:
-        m = <int>(size - k) if size - k < 64 else 64
-        spaces = ht_equal(text + k, m, c' ')
-        begin = spaces & ~((spaces << 1) | before)
-        before = spaces >> 63
-        while begin:
-            at = k + ht_ctz64(begin)
-            begin &= begin - 1
-            if text[at - 1] < 128:
-                if r.joins_mark[text[at - 1]]:
-                    continue
-            else:
-                p = utf8_prev(text + at)
-                if may_join(<const CutTable *>r.cuts, utf8_decode(p, &length), text[at - 1], MARK, MARK_FIRST):
-                    continue
-            starts[n] = base + <uint32_t>at
-            n += 1
-        k += 64
-    return n
-
-
-cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at, int64_t end, uint32_t *out) noexcept nogil:
-    """The places behind `at` where no merge joins the characters on its two sides; their number. Up to 16 more may be written."""
-    cdef const CutTable *t = <const CutTable *>r.cuts
-    cdef int64_t k = 0
-    cdef int length, run
-    cdef uint32_t left, right, pair
-    cdef uint64_t h
-    cdef uint8_t last, first
-    left = utf8_decode(text + at, &length)
-    last = text[at + length - 1]
-    if r.marks and left == c' ':
-        left = MARK
-        last = MARK_LAST
-    at += length
-    while at < end:
-        first = text[at]
-        if first >> 4 == 14:
-            # The bulk of Chinese, Japanese and Korean: without branches, for there is no telling which way they go.
-            run = ht_wide_run(text + at, end - at)
-            if run > 2:
-                k += ht_cut_wide(text + at, run, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k)
-                at += 3 * run
-                left = utf8_decode(text + at - 3, &length)
-                last = text[at - 1]
-                continue
-        if HT_CUTS_MIXED and not r.marks and end - at > 6:
-            run = 0
-            k += ht_cut_mixed(text + at, end - at, left, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k, &run)
-            if run:
-                at += run
-                left = utf8_decode(utf8_prev(text + at), &length)
-                last = text[at - 1]
-                continue
-        if first >> 4 == 14:
-            right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
-            pair = <uint32_t>last << 8 | first
-            h = cut_hash(left, right) & t.mask
-            out[k] = <uint32_t>at
-            k += ~(t.gate[pair >> 3] >> (pair & 7) | <uint32_t>(t.bits[h >> 6] >> (h & 63))) & 1
-            left = right
-            last = text[at + 2]
-            at += 3
-            continue
-        if r.marks and text[at - 1] < 128:
-            run = ht_ascii_run(text + at, end - at)
-            if run > 3:
-                k += ht_cut_ascii(text + at, run, r.ascii_joins, <uint32_t>at, out + k)
-                at += run
-                left = last = text[at - 1]
-                if left == c' ':
-                    left = MARK
-                    last = MARK_LAST
-                continue
-        right = utf8_decode(text + at, &length)
-        if r.marks and right == c' ':
-            right = MARK
-            first = MARK_FIRST
-        if (r.marks or left >= 128 or right >= 128) and not may_join(t, left, last, right, first):
-            out[k] = <uint32_t>at
-            k += 1
-        left = right
-        last = MARK_LAST if first == MARK_FIRST and right == MARK else text[at + length - 1]
-        at += length
-    return k
-
-
-cdef inline bint worth_cutting(const uint8_t *text, int64_t n) noexcept nogil:
-    """Whether a chunk is likely to be of parts that come again more often than it does: text that blanks do not divide. Words
-    of other scripts are cut once or twice at most, which makes two look-ups of one."""
-    return n > LONG_KEY or ht_any_undivided(text, <int>n)
-
-
-cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t end, bint words, int64_t *total) noexcept nogil:
-    """Cut the long ones of the n chunks from `first` on where that is safe. *total becomes their number."""
-    cdef int64_t i = 0, k = 0, m, at, stop
-    cdef int error
-    cdef uint32_t *starts = w.starts + first
-    cdef uint32_t *out = w.ends + first      # collected here, copied back below
-    cdef bint marks = w.rules.marks
-    if words:
-        error = worker_join_room(w)
-        if error:
-            return error
-    while i < n:
-        at = starts[i]
-        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_undivided(w.text + at, 64):
-            # Chunks without any such character stay as they are.
-            memcpy(out + k, starts + i, STRIDE * 4)
-            if words:
-                memset(w.joined + first + k, 0, STRIDE)
-            k += STRIDE
-            i += STRIDE
-            continue
-        stop = starts[i + 1] if i + 1 < n else end
-        out[k] = <uint32_t>at
-        m = 0
-        if stop - at >= CUT_FROM and (marks or worth_cutting(w.text + at, stop - at)):
-            m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
-            if (m and (<const CutTable *>w.rules.cuts).whole != NULL
-                    and stays_whole(<const CutTable *>w.rules.cuts, w.text, at, stop, out + k + 1, m)):
-                m = 0
-        if words:
-            w.joined[first + k] = 0
-            memset(w.joined + first + k + 1, 1, <size_t>m)
-        k += m + 1
-        i += 1
-    if words:
-        w.joined[first + k] = 0
-    memcpy(starts, out, <size_t>k * 4)
-    total[0] = k
-    return SCAN_OK
 
 
 cdef inline int kind_of(const RawRules *r, uint32_t cp) noexcept nogil:
@@ -399,7 +242,7 @@ cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint hig
     else:
         n = space_starts(r, w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
     if r.cuts != NULL and (high or r.marks):
-        error = cut_chunks(w, w.n_starts, n, end, full and w.want_words, &n)
+        error = cut_chunks(w, w.n_starts, n, base, end, full and w.want_words, &n)
         if error:
             return error
         if r.marks and full and w.want_words:

@@ -45,6 +45,103 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
     return ht_popcount64(cut);
 }
 
+/* p[0:n] is valid UTF-8 that begins a character. Sets the bits of `wide` for all bytes of characters of three bytes from U+3000 on,
+ * and the bit of `cuts` at the first byte of each of these that no merge joins to the character before it; the first character has
+ * none before it. If marks is not NULL, the bit of `marked` is set where a marked word may begin with the character before and this one
+ * (CutTable). The sets have n / 64 + 2 words and are cleared here; 64 bytes behind p[0:n] are readable. wide_gate is that part of gate in
+ * which both bytes belong to such characters. Returns whether there are any. */
+#define HT_WIDE_CUTS 1
+HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits,
+                          uint32_t mask, const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
+    const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
+                                           0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
+                                           0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
+    const uint64_t every_third = 0x0000249249249249ull;          /* bits 0, 3, ... 45 */
+    const __m512i gate_low = _mm512_loadu_si512((const void *)wide_gate), gate_high = _mm512_loadu_si512((const void *)(wide_gate + 64));
+    __m512i marks0 = gate_low, marks1 = gate_low, marks2 = gate_low, marks3 = gate_low;
+    int64_t at = 0;
+    int any = 0;
+    memset(wide, 0, (size_t)(n / 64 + 2) * 8);
+    memset(cuts, 0, (size_t)(n / 64 + 2) * 8);
+    if (marks) {
+        memset(marked, 0, (size_t)(n / 64 + 2) * 8);
+        marks0 = _mm512_loadu_si512((const void *)marks);
+        marks1 = _mm512_loadu_si512((const void *)(marks + 64));
+        marks2 = _mm512_loadu_si512((const void *)(marks + 128));
+        marks3 = _mm512_loadu_si512((const void *)(marks + 192));
+    }
+    while (at < n) {
+        __m512i v = _mm512_loadu_si512((const void *)(p + at)), x, right, before, lasts, product, h, joined, gated;
+        uint64_t leads = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xE3)), _mm512_set1_epi8(13));
+        uint32_t key = 0, not_first = 0xFFFE;
+        __mmask16 live, cut;
+        int run, skip;
+        if (!leads) { at += 64; continue; }
+        skip = ht_ctz64(leads);
+        if (skip) {
+            at += skip;
+            if (at >= n) break;
+            v = _mm512_loadu_si512((const void *)(p + at));
+            leads = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xE3)), _mm512_set1_epi8(13));
+        }
+        run = ht_ctz64((every_third & ~leads) | (uint64_t)1 << 48) / 3;
+        if (run * 3 > n - at) run = (int)((n - at) / 3);
+        live = (__mmask16)((1u << run) - 1);
+        if (at) {
+            uint32_t left = p[at - 1], pair = left << 8 | p[at];
+            if (left >= 0x80) {
+                if (p[at - 2] >= 0xC0) left = (uint32_t)(p[at - 2] & 31) << 6 | (left & 63);
+                else if (p[at - 3] >= 0xE0) left = (uint32_t)(p[at - 3] & 15) << 12 | (uint32_t)(p[at - 2] & 63) << 6 | (left & 63);
+                else left = (uint32_t)(p[at - 4] & 7) << 18 | (uint32_t)(p[at - 3] & 63) << 12 | (uint32_t)(p[at - 2] & 63) << 6 | (left & 63);
+            }
+            key = (left << 16) ^ ((left >> 16) * 0x85EBCA6Bu);
+            not_first |= (uint32_t)(~gate[pair >> 3] >> (pair & 7)) & 1;
+        }
+        x = _mm512_maskz_permutexvar_epi8(0x7777777777777777ull, thirds, v);
+        right = _mm512_or_si512(
+            _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0xF)), 12),
+                            _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F00)), 2)),
+            _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F0000)), 16));
+        before = _mm512_alignr_epi32(_mm512_slli_epi32(right, 16), _mm512_set1_epi32((int)key), 15);
+        product = _mm512_mullo_epi32(_mm512_xor_si512(before, right), _mm512_set1_epi32((int)0x9E3779B1u));
+        h = _mm512_and_si512(_mm512_xor_si512(product, _mm512_srli_epi32(product, 15)), _mm512_set1_epi32((int)mask));
+        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), live, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+        /* the gate of two such characters: 64 last bytes times 16 first ones */
+        lasts = _mm512_alignr_epi32(_mm512_srli_epi32(x, 16), _mm512_setzero_si512(), 15);
+        gated = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lasts, _mm512_set1_epi32(0x3F)), 1),
+                                _mm512_and_si512(_mm512_srli_epi32(x, 3), _mm512_set1_epi32(1)));
+        gated = _mm512_permutex2var_epi8(gate_low, gated, gate_high);
+        gated = _mm512_maskz_srlv_epi32(0xFFFE, gated, _mm512_and_si512(x, _mm512_set1_epi32(7)));
+        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+        cut = (__mmask16)(_mm512_mask_testn_epi32_mask(live, _mm512_or_si512(joined, gated), _mm512_set1_epi32(1)) & not_first);
+        {
+            const uint64_t all = ht_low_bits(3 * run), places = _pdep_u64(cut, every_third);
+            const int64_t word = at >> 6;
+            const int shift = (int)(at & 63);
+            wide[word] |= all << shift;
+            wide[word + 1] |= (all >> 1) >> (63 - shift);
+            cuts[word] |= places << shift;
+            cuts[word + 1] |= (places >> 1) >> (63 - shift);
+            if (marks) {
+                /* two bits of two tables, by seven and three bits of the product each */
+                const __m512i one = _mm512_srlv_epi32(
+                    _mm512_permutex2var_epi8(marks0, _mm512_srli_epi32(product, 25), marks1),
+                    _mm512_and_si512(_mm512_srli_epi32(product, 22), _mm512_set1_epi32(7)));
+                const __m512i two = _mm512_srlv_epi32(
+                    _mm512_permutex2var_epi8(marks2, _mm512_and_si512(_mm512_srli_epi32(product, 15), _mm512_set1_epi32(127)), marks3),
+                    _mm512_and_si512(_mm512_srli_epi32(product, 12), _mm512_set1_epi32(7)));
+                const uint64_t found = _pdep_u64(
+                    _mm512_mask_test_epi32_mask(live, _mm512_and_si512(one, two), _mm512_set1_epi32(1)), every_third);
+                marked[word] |= found << shift;
+                marked[word + 1] |= (found >> 1) >> (63 - shift);
+            }
+        }
+        any = 1;
+        at += 3 * run;
+    }
+    return any;
+}
+
 #define HT_CUTS_MIXED 1
 /* The first characters, 16 at most, of p[0:n], whatever their scripts, up to one of four bytes, behind the character `left` with the
  * key `key` and the last byte `last`. Writes base + i for each that begins at i, unless a merge joins it to the one before it or
@@ -122,6 +219,12 @@ HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint3
     return ht_popcount64(cut);
 }
 #else
+#define HT_WIDE_CUTS 0
+HT_INLINE int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits,
+                           uint32_t mask, const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
+    (void)p; (void)n; (void)gate; (void)wide_gate; (void)bits; (void)mask; (void)marks; (void)wide; (void)cuts; (void)marked;
+    return 0;
+}
 #define HT_CUTS_MIXED 0
 HT_INLINE int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate,
                            const uint64_t *bits, uint32_t mask, uint32_t base, uint32_t *out, int *size) {

@@ -1,0 +1,291 @@
+# Where chunks are cut: at characters side by side that no merge ever joins (models/safe_cuts.pyx). Compiled once per CPU tier.
+#
+# Text of Chinese, Japanese and Korean, most of whose places to cut are between characters of three bytes, is looked through a slice
+# at a time where the tier can and ids alone are wanted (`cut_slice`): bit sets say where chunks begin and where such characters may be
+# cut, and no branch depends on the text. Everything else goes chunk by chunk, from character to character (`cut_chunk`).
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join, stays_whole
+from hftok._core.text cimport utf8_decode, utf8_prev
+from hftok._core.worker cimport SCAN_OK, RawRules, Worker, worker_join_room
+
+cdef extern from "cuts.h" nogil:
+    int ht_ascii_run(const uint8_t *p, int64_t n)
+    int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint32_t base, uint32_t *out)
+    int ht_wide_run(const uint8_t *p, int64_t n)
+    bint HT_CUTS_MIXED
+    int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t key, uint32_t last, const uint8_t *gate, const uint64_t *bits,
+                     uint32_t mask, uint32_t base, uint32_t *out, int *size)
+    int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits, uint32_t mask,
+                    uint32_t base, uint32_t *out)
+    bint HT_WIDE_CUTS
+    bint ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits, uint32_t mask,
+                      const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked)
+
+cdef extern from "find.h" nogil:
+    bint ht_any_undivided(const uint8_t *p, int n)
+
+cdef enum:
+    STRIDE = 8               # chunks that are looked through at once for characters of three bytes
+    CUT_FROM = 7             # bytes of a chunk from which on it is cut where it can be
+    MARK = 0x2581            # what a space stands for in SentencePiece text, ...
+    MARK_FIRST = 0xE2        # ... and its first and last byte
+    MARK_LAST = 0x81
+    SET_WORDS = 256          # longest slice that has bit sets, 64 bytes
+
+
+cdef inline int64_t space_starts(const RawRules *r, const uint8_t *text, int64_t size, uint32_t base, uint32_t *starts) noexcept nogil:
+    """Text that nothing splits: a chunk begins at the beginning and at every space behind something else, unless a merge may
+    join the two."""
+    cdef int64_t k = 0, n = 1, at
+    cdef uint64_t spaces, begin, before = 1
+    cdef int m, length
+    cdef const uint8_t *p
+    starts[0] = base
+    while k < size:
+        m = <int>(size - k) if size - k < 64 else 64
+        spaces = ht_equal(text + k, m, c' ')
+        begin = spaces & ~((spaces << 1) | before)
+        before = spaces >> 63
+        while begin:
+            at = k + ht_ctz64(begin)
+            begin &= begin - 1
+            if text[at - 1] < 128:
+                if r.joins_mark[text[at - 1]]:
+                    continue
+            else:
+                p = utf8_prev(text + at)
+                if may_join(<const CutTable *>r.cuts, utf8_decode(p, &length), text[at - 1], MARK, MARK_FIRST):
+                    continue
+            starts[n] = base + <uint32_t>at
+            n += 1
+        k += 64
+    return n
+
+
+cdef inline int64_t cut_chunk(const RawRules *r, const uint8_t *text, int64_t at, int64_t end, uint32_t *out) noexcept nogil:
+    """The places behind `at` where no merge joins the characters on its two sides; their number. Up to 16 more may be written."""
+    cdef const CutTable *t = <const CutTable *>r.cuts
+    cdef int64_t k = 0
+    cdef int length, run
+    cdef uint32_t left, right, pair
+    cdef uint64_t h
+    cdef uint8_t last, first
+    left = utf8_decode(text + at, &length)
+    last = text[at + length - 1]
+    if r.marks and left == c' ':
+        left = MARK
+        last = MARK_LAST
+    at += length
+    while at < end:
+        first = text[at]
+        if first >> 4 == 14:
+            # The bulk of Chinese, Japanese and Korean: without branches, for there is no telling which way they go.
+            run = ht_wide_run(text + at, end - at)
+            if run > 2:
+                k += ht_cut_wide(text + at, run, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k)
+                at += 3 * run
+                left = utf8_decode(text + at - 3, &length)
+                last = text[at - 1]
+                continue
+        if HT_CUTS_MIXED and not r.marks and end - at > 6:
+            run = 0
+            k += ht_cut_mixed(text + at, end - at, left, cut_key(left), last, t.gate, t.bits, <uint32_t>t.mask, <uint32_t>at, out + k, &run)
+            if run:
+                at += run
+                left = utf8_decode(utf8_prev(text + at), &length)
+                last = text[at - 1]
+                continue
+        if first >> 4 == 14:
+            right = <uint32_t>(first & 15) << 12 | <uint32_t>(text[at + 1] & 63) << 6 | (text[at + 2] & 63)
+            pair = <uint32_t>last << 8 | first
+            h = cut_hash(left, right) & t.mask
+            out[k] = <uint32_t>at
+            k += ~(t.gate[pair >> 3] >> (pair & 7) | <uint32_t>(t.bits[h >> 6] >> (h & 63))) & 1
+            left = right
+            last = text[at + 2]
+            at += 3
+            continue
+        if r.marks and text[at - 1] < 128:
+            run = ht_ascii_run(text + at, end - at)
+            if run > 3:
+                k += ht_cut_ascii(text + at, run, r.ascii_joins, <uint32_t>at, out + k)
+                at += run
+                left = last = text[at - 1]
+                if left == c' ':
+                    left = MARK
+                    last = MARK_LAST
+                continue
+        right = utf8_decode(text + at, &length)
+        if r.marks and right == c' ':
+            right = MARK
+            first = MARK_FIRST
+        if (r.marks or left >= 128 or right >= 128) and not may_join(t, left, last, right, first):
+            out[k] = <uint32_t>at
+            k += 1
+        left = right
+        last = MARK_LAST if first == MARK_FIRST and right == MARK else text[at + length - 1]
+        at += length
+    return k
+
+
+cdef inline bint worth_cutting(const uint8_t *text, int64_t n) noexcept nogil:
+    """Whether a chunk is likely to be of parts that come again more often than it does: text that blanks do not divide. Words
+    of other scripts are cut once or twice at most, which makes two look-ups of one."""
+    return n > LONG_KEY or ht_any_undivided(text, <int>n)
+
+
+cdef inline void set_bit(uint64_t *bits, int64_t at) noexcept nogil:
+    bits[at >> 6] |= <uint64_t>1 << (at & 63)
+
+
+cdef inline int64_t next_bit(const uint64_t *bits, int64_t at) noexcept nogil:
+    """The first bit from `at` on; there is one."""
+    cdef int64_t i = at >> 6
+    cdef uint64_t found = bits[i] & (<uint64_t>-1 << (at & 63))
+    while not found:
+        i += 1
+        found = bits[i]
+    return i * 64 + ht_ctz64(found)
+
+
+cdef inline int64_t last_bit(const uint64_t *bits, int64_t at) noexcept nogil:
+    """The last bit up to `at`; there is one."""
+    cdef int64_t i = at >> 6
+    cdef uint64_t found = bits[i] & ((<uint64_t>2 << (at & 63)) - 1)
+    while not found:
+        i -= 1
+        found = bits[i]
+    return i * 64 + highest_bit(found)
+
+
+cdef inline int64_t next_bit_not(const uint64_t *bits, int64_t at) noexcept nogil:
+    """The first bit from `at` on that is not set; there is one."""
+    cdef int64_t i = at >> 6
+    cdef uint64_t found = ~bits[i] & (<uint64_t>-1 << (at & 63))
+    while not found:
+        i += 1
+        found = ~bits[i]
+    return i * 64 + ht_ctz64(found)
+
+
+cdef void drop_marked(const CutTable *t, const uint8_t *text, uint64_t *cuts, int64_t begin, int64_t end, uint32_t *scratch) noexcept nogil:
+    """No cuts inside text[begin:end] if it must stay whole."""
+    cdef int64_t i, k = 0
+    cdef uint64_t bits
+    for i in range(begin >> 6, (end + 63) >> 6):
+        bits = cuts[i]
+        if i == begin >> 6:
+            bits &= <uint64_t>-1 << (begin & 63)
+        if i == end >> 6:
+            bits &= (<uint64_t>1 << (end & 63)) - 1
+        k += ht_positions(bits, <uint32_t>(i * 64), scratch + k)
+    if k and stays_whole(t, text, begin, end, scratch, k):
+        for i in range(k):
+            cuts[scratch[i] >> 6] &= ~(<uint64_t>1 << (scratch[i] & 63))
+
+
+cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end) noexcept nogil:
+    """The same as `cut_chunks` by bit sets, for text[base:end] of at most 64 * SET_WORDS bytes: the number of chunks, which are starts
+    only. Between characters of which one is not wide only long chunks are cut."""
+    cdef uint64_t wide[SET_WORDS + 2]
+    cdef uint64_t cuts[SET_WORDS + 2]
+    cdef uint64_t begins[SET_WORDS + 2]
+    cdef uint64_t marked[SET_WORDS + 2]
+    cdef const CutTable *t = <const CutTable *>w.rules.cuts
+    cdef const uint8_t *text = w.text + base
+    cdef uint32_t *starts = w.starts + first
+    cdef uint32_t *scratch = w.ends + first
+    cdef int64_t size = end - base, words = size // 64 + 1, i, j, k, m, at, stop
+    cdef uint64_t here, left_one = 0, left_three = 0, left_wide = 0, left_found = 0, found
+    cdef bint any = ht_wide_cuts(text, size, t.gate, t.wide_gate, t.bits, <uint32_t>t.mask, t.marks if t.whole != NULL else NULL,
+                                 wide, cuts, marked)
+    starts[n] = <uint32_t>end
+    if not any:
+        k = 0
+        for i in range(n):
+            k |= starts[i + 1] - starts[i] > LONG_KEY
+        if not k:
+            return n
+    memset(begins, 0, <size_t>(words + 1) * 8)
+    for i in range(n):
+        at = starts[i] - base
+        stop = starts[i + 1] - base
+        set_bit(begins, at)
+        if stop - at > LONG_KEY and next_bit_not(wide, at) < stop:
+            m = cut_chunk(w.rules, w.text, base + at, base + stop, scratch)
+            for j in range(m):
+                set_bit(cuts, scratch[j] - base)
+            if t.whole != NULL:
+                drop_marked(t, text, cuts, at, stop, scratch)
+    set_bit(begins, size)
+    for i in range(words):
+        # Two characters, or a blank and one, stay together.
+        here = begins[i]
+        cuts[i] &= ~(here | ((here << 3 | left_three) | (here << 1 | left_one)) & (here >> 3 | begins[i + 1] << 61))
+        left_three = here >> 61
+        left_one = here >> 63
+    if t.whole != NULL:
+        left_three = 0
+        for i in range(words):
+            # A marked word may begin three bytes before, or some part of the chunk is of other characters.
+            here = begins[i] | cuts[i]
+            found = marked[i] & (here << 3 | left_three)
+            found |= (wide[i] ^ (wide[i] << 1 | left_wide)) & ~begins[i]
+            left_three = here >> 61
+            left_wide = wide[i] >> 63
+            while found:
+                at = i * 64 + ht_ctz64(found)
+                found &= found - 1
+                if at < size:
+                    drop_marked(t, text, cuts, last_bit(begins, at), next_bit(begins, at + 1), scratch)
+    begins[size >> 6] &= ~(<uint64_t>1 << (size & 63))
+    k = 0
+    for i in range(words):
+        k += ht_positions(begins[i] | cuts[i], <uint32_t>(base + i * 64), starts + k)
+    return k
+
+
+cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint words, int64_t *total) noexcept nogil:
+    """Cut the long ones of the n chunks from `first` on, the text[base:end], where that is safe. *total becomes their number."""
+    cdef int64_t i = 0, k = 0, m, at, stop
+    cdef int error
+    cdef uint32_t *starts = w.starts + first
+    cdef uint32_t *out = w.ends + first      # collected here, copied back below
+    cdef const CutTable *t = <const CutTable *>w.rules.cuts
+    cdef bint marks = w.rules.marks
+    if HT_WIDE_CUTS and not marks and not words and not t.marks_char and end - base <= 64 * SET_WORDS:
+        total[0] = cut_slice(w, first, n, base, end)
+        return SCAN_OK
+    if words:
+        error = worker_join_room(w)
+        if error:
+            return error
+    while i < n:
+        at = starts[i]
+        if not marks and i + STRIDE < n and starts[i + STRIDE] - at <= 64 and not ht_any_undivided(w.text + at, 64):
+            # Chunks without any such character stay as they are.
+            memcpy(out + k, starts + i, STRIDE * 4)
+            if words:
+                memset(w.joined + first + k, 0, STRIDE)
+            k += STRIDE
+            i += STRIDE
+            continue
+        stop = starts[i + 1] if i + 1 < n else end
+        out[k] = <uint32_t>at
+        m = 0
+        if stop - at >= CUT_FROM and (marks or worth_cutting(w.text + at, stop - at)):
+            m = cut_chunk(w.rules, w.text, at, stop, out + k + 1)
+            if m and t.whole != NULL and stays_whole(t, w.text, at, stop, out + k + 1, m):
+                m = 0
+        if words:
+            w.joined[first + k] = 0
+            memset(w.joined + first + k + 1, 1, <size_t>m)
+        k += m + 1
+        i += 1
+    if words:
+        w.joined[first + k] = 0
+    memcpy(starts, out, <size_t>k * 4)
+    total[0] = k
+    return SCAN_OK
