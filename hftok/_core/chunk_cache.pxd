@@ -12,19 +12,20 @@ ctypedef uint32_t (*hash_long_fn)(const uint8_t *key48) noexcept nogil
 cdef enum:
     LONG_KEY = 48            # longest pre-token that is cached with its text as the key, bytes
     LONGEST_TEXT = 4096      # longest pre-token that is cached
-    INLINE_IDS = 3
+    INLINE_IDS = 4
+    INLINE_BYTES = 3         # of each: ids from 2**24 on are spilled
     MAX_SPILLED = 252        # longest answer that is cached, tokens
     BLOCK_CLASSES = 192      # sizes of the arena's blocks: enough for MAX_SPILLED tokens and LONGEST_TEXT bytes
     # meta word of a value: count in the low bits, 0 = spilled
     META_COUNT = 15
     META_WHOLE = 16          # the tokens stand for the whole chunk (one unknown token)
-    META_CUT1 = 8            # bit position of the first cut (end of token 0, bytes), 6 bits
-    META_CUT2 = 16           # ... and of the second
+    META_CUT = 8             # bit position of the first cut (end of token 0, bytes), 6 bits; that of the next is ...
+    META_CUT_STEP = 8        # ... so much further
 
-cdef struct Value:           # 16 bytes
-    uint32_t id0             # spilled: offset of the block in the arena
-    uint32_t id1             # spilled: number of tokens
-    uint32_t id2             # spilled: words of the chunk's text that follow the answer in the block
+cdef struct Value:           # 16 bytes; up to four ids of three bytes each, or, spilled:
+    uint32_t block           # offset of the block in the arena
+    uint32_t count           # number of tokens
+    uint32_t text_words      # words of the chunk's text that follow the answer in the block
     uint32_t meta
 
 cdef struct ChunkCache:
@@ -45,6 +46,19 @@ cdef struct ChunkCache:
     int64_t budget           # bytes that the tables and the arena may take together
     hash_key_fn hash_key
     hash_long_fn hash_long
+
+
+cdef inline void put_id(Value *v, int64_t i, uint32_t id) noexcept nogil:
+    """Token i of an answer that is not spilled; id < 2**24."""
+    cdef uint8_t *p = <uint8_t *>v + INLINE_BYTES * i
+    p[0] = <uint8_t>id
+    p[1] = <uint8_t>(id >> 8)
+    p[2] = <uint8_t>(id >> 16)
+
+
+cdef inline bint fits_inline(uint32_t id) noexcept nogil:
+    return id >> (8 * INLINE_BYTES) == 0
+
 
 cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_long_fn hash_long) noexcept nogil
 cdef void cache_free(ChunkCache *c) noexcept nogil

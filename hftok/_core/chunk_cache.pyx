@@ -4,7 +4,7 @@ Pre-tokens of at most 16 bytes live in a table of 64-byte buckets, two keys and 
 home bucket themselves (simd/block.h) and come here for its neighbour, with which it shares 128 aligned bytes. Pre-tokens of
 17 to 48 bytes live in lines of 64 bytes: the home line, where the kernels look, or one of the seven beside it.
 Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
-made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to three ids; longer answers lie in an arena, in blocks with free lists.
+made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to four ids; longer answers lie in an arena, in blocks with free lists.
 
 Budget. Tables start small and double while all of it fits the budget; as long as they are small they double early, for what finds
 its home bucket full costs several times as much. When a table cannot grow any more, a chunk is let in
@@ -288,10 +288,10 @@ cdef uint32_t cache_spill(ChunkCache *c, int64_t n, int64_t text_words) noexcept
 cdef inline void _release(ChunkCache *c, const Value *v) noexcept nogil:
     """Give a replaced or refused value's block back."""
     cdef int cls
-    if (v.meta & META_COUNT) == 0 and v.id0 != 0:
-        cls = _block_class(v.id1, v.id2)
-        c.arena[v.id0] = c.free_blocks[cls]
-        c.free_blocks[cls] = v.id0
+    if (v.meta & META_COUNT) == 0 and v.block != 0:
+        cls = _block_class(v.count, v.text_words)
+        c.arena[v.block] = c.free_blocks[cls]
+        c.free_blocks[cls] = v.block
 
 
 cdef bint _second_sighting(ChunkCache *c, uint32_t hash) noexcept nogil:

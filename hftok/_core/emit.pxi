@@ -1,5 +1,8 @@
 # Writing the tokens of a chunk to a worker's output. Included where it must be inlined (scanners, miss handling).
 
+cdef extern from "block.h" nogil:
+    void ht_unpack(const uint8_t *v, uint32_t *out)
+
 
 cdef inline void emit_span(Worker *w, int64_t at, uint32_t start, uint32_t end) noexcept nogil:
     w.spans[2 * at] = start
@@ -35,28 +38,22 @@ cdef inline void emit_spilled(Worker *w, uint32_t start, const uint32_t *block, 
 cdef inline void emit_value(Worker *w, int64_t chunk, const Value *v, bint full) noexcept nogil:
     """The tokens of a cached chunk. The batch has made room for MAX_SPILLED + 4 of them."""
     cdef uint32_t count = v.meta & META_COUNT
-    cdef uint32_t s, e, c1, c2
+    cdef uint32_t s, e, cut
     cdef int64_t i
     if count == 0:
-        emit_spilled(w, w.starts[chunk], w.cache.arena + v.id0, v.id1, full)
+        emit_spilled(w, w.starts[chunk], w.cache.arena + v.block, v.count, full)
         return
-    memcpy(w.ids + w.n_ids, v, 16)
+    ht_unpack(<const uint8_t *>v, w.ids + w.n_ids)
     if full:
         s = w.starts[chunk]
         e = w.ends[chunk]
         if w.want_spans:
-            if count == 1:
-                emit_span(w, w.n_ids, w.index[s], w.index[e - 1] + 1)
-            else:
+            for i in range(count - 1):
                 # A first token of no bytes is a word mark, at the place of the first character.
-                c1 = s + ((v.meta >> META_CUT1) & 63)
-                emit_span(w, w.n_ids, w.index[s], w.index[c1 - (c1 > s)] + 1)
-                if count == 2:
-                    emit_span(w, w.n_ids + 1, w.index[c1], w.index[e - 1] + 1)
-                else:
-                    c2 = s + ((v.meta >> META_CUT2) & 63)
-                    emit_span(w, w.n_ids + 1, w.index[c1], w.index[c2 - 1] + 1)
-                    emit_span(w, w.n_ids + 2, w.index[c2], w.index[e - 1] + 1)
+                cut = w.starts[chunk] + ((v.meta >> (META_CUT + META_CUT_STEP * i)) & 63)
+                emit_span(w, w.n_ids + i, w.index[s], w.index[cut - (cut > s)] + 1)
+                s = cut
+            emit_span(w, w.n_ids + count - 1, w.index[s], w.index[e - 1] + 1)
         if w.want_words:
             for i in range(count):
                 w.words[w.n_ids + i] = w.word

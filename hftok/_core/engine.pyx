@@ -18,9 +18,9 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
-    INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_adopt, cache_bytes, cache_clear,
+    INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, cache_adopt, cache_bytes, cache_clear,
     cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
-    cache_reserve, cache_spill, cache_text_key, ht_key,
+    cache_reserve, cache_spill, cache_text_key, fits_inline, ht_key, put_id,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_of_str, doc_text,
@@ -444,10 +444,10 @@ cdef class Engine:
         for i in range(v.size):
             p = v.text.data + v.offsets[i]
             n = v.offsets[i + 1] - v.offsets[i]
-            if not 0 < n <= 16 or memchr(p, 0, <size_t>n) != NULL:
+            if not 0 < n <= 16 or memchr(p, 0, <size_t>n) != NULL or not fits_inline(v.ids[i]):
                 continue
             memset(&value, 0, sizeof(value))
-            value.id0 = v.ids[i]
+            put_id(&value, 0, v.ids[i])
             value.meta = 1
             memset(&key, 0, 16)
             memcpy(&key, p, <size_t>n)
@@ -1014,7 +1014,7 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
     cdef uint32_t s = w.starts[chunk], n = w.ends[chunk] - s
     cdef const uint8_t *text = w.text + s
     cdef uint8_t long_key[LONG_KEY]
-    cdef uint32_t hash = 0, long_hash = <uint32_t>key.hi
+    cdef uint32_t hash = 0, long_hash = <uint32_t>key.hi, id
     cdef Value *v = NULL
     cdef Value value
     cdef bint full = w.want_spans or w.want_words
@@ -1038,9 +1038,10 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         if v == NULL:
             v = cache_find_aside(&w.cache, key, hash)
         if v == NULL and c.seeds != NULL:
-            value.id0 = seeds_find(c.seeds, key, hash)
-            if value.id0 != NO_SEED:
-                value.id1 = value.id2 = 0
+            id = seeds_find(c.seeds, key, hash)
+            if id != NO_SEED and fits_inline(id):
+                memset(&value, 0, sizeof(Value))
+                put_id(&value, 0, id)
                 value.meta = 1
                 emit_value(w, chunk, &value, full)
                 cache_insert(&w.cache, key, hash, &value)
@@ -1053,7 +1054,7 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         cache_text_key(text, n, long_key)
         long_hash = w.cache.hash_long(long_key)
         v = cache_find_long(&w.cache, long_key, long_hash)
-        if v != NULL and memcmp(w.cache.arena + v.id0 + 2 * v.id1, text, n) != 0:
+        if v != NULL and memcmp(w.cache.arena + v.block + 2 * v.count, text, n) != 0:
             v = NULL             # the hash lies: it will be put in the other's place, or beside it
     if v != NULL:
         emit_value(w, chunk, v, full)
@@ -1248,7 +1249,7 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
     """The pieces of a chunk of n bytes as a cache value; False where it is not to be cached."""
     cdef int64_t i, at = 0, words = (n + 3) // 4 if n > LONG_KEY else 0
     cdef uint32_t *block
-    cdef uint32_t spill
+    cdef uint32_t spill, most = 0
     cdef bint tiled = True
     memset(value, 0, sizeof(Value))
     if pieces.size == 0:
@@ -1261,17 +1262,15 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
             return False
         if i == 0 and at == 1 and pieces.size > 1 and pieces.data[1].start == 0:
             at = 0               # a word mark before the word, see emit_value
+        most |= pieces.data[i].id
     if at != n:
         tiled = False
-    if tiled and pieces.size <= INLINE_IDS and words == 0:
-        value.id0 = pieces.data[0].id
+    if tiled and pieces.size <= INLINE_IDS and words == 0 and fits_inline(most):
         value.meta = <uint32_t>pieces.size
-        if pieces.size > 1:
-            value.id1 = pieces.data[1].id
-            value.meta |= <uint32_t>(pieces.data[0].end if pieces.data[1].start else 0) << META_CUT1
-        if pieces.size > 2:
-            value.id2 = pieces.data[2].id
-            value.meta |= <uint32_t>pieces.data[1].end << META_CUT2
+        for i in range(pieces.size):
+            put_id(value, i, pieces.data[i].id)
+            if i:
+                value.meta |= <uint32_t>pieces.data[i].start << (META_CUT + META_CUT_STEP * (i - 1))
         return True
     if pieces.size > MAX_SPILLED:
         return False
@@ -1282,9 +1281,9 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
     for i in range(pieces.size):
         block[i] = pieces.data[i].id
         block[pieces.size + i] = (<uint32_t>pieces.data[i].start << 16) | <uint32_t>(pieces.data[i].end - 1)
-    value.id0 = spill
-    value.id1 = <uint32_t>pieces.size
-    value.id2 = <uint32_t>words
+    value.block = spill
+    value.count = <uint32_t>pieces.size
+    value.text_words = <uint32_t>words
     if words:
         memcpy(block + 2 * pieces.size, text, n)
     return True

@@ -22,8 +22,8 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.chunk_cache cimport (
-    LONG_KEY, MAX_SPILLED, META_COUNT, ChunkCache, Value, cache_clear, cache_find_long, cache_find_overflow, cache_free,
-    cache_init, cache_insert, cache_insert_long, cache_spill, ht_key,
+    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, ChunkCache, Value, cache_clear, cache_find_long, cache_find_overflow, cache_free,
+    cache_init, cache_insert, cache_insert_long, cache_spill, fits_inline, ht_key, put_id,
 )
 from hftok._core.models.merges cimport MergeScratch, merge_scratch_free
 from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ranks_encode
@@ -50,6 +50,7 @@ cdef enum:
 
 cdef extern from "block.h" nogil:
     ht_key ht_make_key(const uint8_t *p, uint32_t n)       # 16 bytes are read, whatever n is
+    void ht_unpack(const uint8_t *v, uint32_t *out)
 
 cdef extern from *:
     """
@@ -236,18 +237,16 @@ cdef inline int emit(RankWorker *w, const Value *v) noexcept nogil:
     """Append the tokens of a cached piece."""
     cdef uint32_t n = v.meta & META_COUNT
     cdef const uint32_t *ids
-    if id_room(w, 3) != 0:
+    if id_room(w, INLINE_IDS) != 0:
         return -1
     if n != 0:
-        # Three at once, of which n count.
-        w.ids[w.n_ids] = v.id0
-        w.ids[w.n_ids + 1] = v.id1
-        w.ids[w.n_ids + 2] = v.id2
+        # Four at once, of which n count.
+        ht_unpack(<const uint8_t *>v, w.ids + w.n_ids)
     else:
-        n = v.id1
+        n = v.count
         if id_room(w, n) != 0:
             return -1
-        memcpy(w.ids + w.n_ids, w.cache.arena + v.id0, <size_t>n * 4)
+        memcpy(w.ids + w.n_ids, w.cache.arena + v.block, <size_t>n * 4)
     w.n_ids += n
     w.last = n
     return 0
@@ -258,18 +257,21 @@ cdef inline void remember(RankWorker *w, const uint8_t *p, int64_t n, const uint
     cdef Value v
     cdef ht_key key
     cdef uint8_t line[LONG_KEY]
+    cdef uint32_t most = 0
+    cdef int64_t i
     memset(&v, 0, sizeof(Value))
-    if count <= 3:
+    for i in range(count if count <= INLINE_IDS else 0):
+        most |= ids[i]
+    if count <= INLINE_IDS and fits_inline(most):
         v.meta = <uint32_t>count
-        v.id0 = ids[0]
-        v.id1 = ids[1] if count > 1 else 0
-        v.id2 = ids[2] if count > 2 else 0
+        for i in range(count):
+            put_id(&v, i, ids[i])
     else:
-        v.id0 = cache_spill(&w.cache, count, 0)
-        v.id1 = <uint32_t>count
-        if v.id0 == 0:
+        v.block = cache_spill(&w.cache, count, 0)
+        v.count = <uint32_t>count
+        if v.block == 0:
             return
-        memcpy(w.cache.arena + v.id0, ids, <size_t>count * 4)
+        memcpy(w.cache.arena + v.block, ids, <size_t>count * 4)
     if n <= 16:
         key = rank_key(p, n)
         cache_insert(&w.cache, &key, rank_hash(key), &v)
@@ -590,7 +592,7 @@ cdef class RankEncoder:
                         hash = rank_hash(keys[k])
                         buckets[k] = w.cache.table + <size_t>(hash & w.cache.mask) * 64
                         prefetch(buckets[k])
-                if id_room(w, 3 * AHEAD) != 0:
+                if id_room(w, INLINE_IDS * AHEAD) != 0:
                     return RANK_NO_MEMORY
                 out = w.ids + w.n_ids
                 for k in range(m):
@@ -604,10 +606,8 @@ cdef class RankEncoder:
                         elif memcmp(bucket + 16, &keys[k], 16) == 0:
                             value = <const Value *>(bucket + 48)
                     if value != NULL and value.meta & META_COUNT:
-                        # Three tokens at once, of which some count.
-                        out[0] = value.id0
-                        out[1] = value.id1
-                        out[2] = value.id2
+                        # Four tokens at once, of which some count.
+                        ht_unpack(<const uint8_t *>value, out)
                         out += value.meta & META_COUNT
                         continue
                     w.n_ids = out - w.ids
@@ -615,7 +615,7 @@ cdef class RankEncoder:
                     error = self.cached_piece(w, slice + starts[i + k], starts[i + k + 1] - starts[i + k])
                     if error != RANK_OK:
                         return error
-                    if id_room(w, 3 * AHEAD) != 0:
+                    if id_room(w, INLINE_IDS * AHEAD) != 0:
                         return RANK_NO_MEMORY
                     out = w.ids + w.n_ids
                     if w.cache.table != table:

@@ -13,8 +13,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from hftok._core.chunk_cache cimport (
-    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT1, META_CUT2, Value, cache_find_anywhere, cache_find_long,
-    cache_insert, cache_insert_long, cache_spill,
+    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, cache_find_anywhere, cache_find_long,
+    cache_insert, cache_insert_long, cache_spill, fits_inline, put_id,
 )
 from hftok._core.early_chars cimport early_symbol
 from hftok._core.models.bpe cimport find_whole
@@ -222,28 +222,29 @@ cdef void merge_holes(const WordMerges *m, Hole **holes, int64_t n) noexcept nog
 cdef inline void read_value(Hole *hole, const Value *v, const uint32_t *arena) noexcept nogil:
     hole.count = v.meta & META_COUNT
     if hole.count:
-        memcpy(hole.ids, v, 12)
+        ht_unpack(<const uint8_t *>v, hole.ids)
         return
-    hole.count = v.id1           # as many as the word has bytes at most
-    memcpy(hole.ids, arena + v.id0, <size_t>hole.count * 4)
+    hole.count = v.count         # as many as the word has bytes at most
+    memcpy(hole.ids, arena + v.block, <size_t>hole.count * 4)
 
 
 cdef void keep(Worker *w, const Hole *hole) noexcept nogil:
     """Put what a word was merged to into the cache."""
     cdef Value value
     cdef uint64_t begins = hole.begins
-    cdef uint32_t spill, i, start, end
+    cdef uint32_t spill, i, start, end, most = 0
     cdef uint32_t *block
     memset(&value, 0, sizeof(Value))
     if hole.count <= INLINE_IDS:
-        memcpy(&value, hole.ids, hole.count * 4)
+        for i in range(hole.count):
+            most |= hole.ids[i]
+    if hole.count <= INLINE_IDS and fits_inline(most):
         value.meta = hole.count
-        begins &= begins - 1
-        if hole.count > 1:
-            value.meta |= <uint32_t>lowest_bit(begins) << META_CUT1
+        put_id(&value, 0, hole.ids[0])
+        for i in range(1, hole.count):
             begins &= begins - 1
-        if hole.count > 2:
-            value.meta |= <uint32_t>lowest_bit(begins) << META_CUT2
+            value.meta |= <uint32_t>lowest_bit(begins) << (META_CUT + META_CUT_STEP * (i - 1))
+            put_id(&value, i, hole.ids[i])
     else:
         spill = cache_spill(&w.cache, hole.count, 0)
         if spill == 0:
@@ -255,8 +256,8 @@ cdef void keep(Worker *w, const Hole *hole) noexcept nogil:
             end = <uint32_t>lowest_bit(begins) if begins else hole.size
             block[i] = hole.ids[i]
             block[hole.count + i] = start << 16 | (end - 1)
-        value.id0 = spill
-        value.id1 = hole.count
+        value.block = spill
+        value.count = hole.count
     if hole.size > 16:
         cache_insert_long(&w.cache, hole.key, hole.hash, &value)
     else:

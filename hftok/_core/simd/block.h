@@ -403,8 +403,8 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
 }
 
 /* What ht_emit looks in: a bucket is two keys, then their two values, in one cache line; a line of the long table a key of 48
- * bytes and a value; a value three ids, then a word with their number in the low four bits, or, where that is 0, the place of
- * its ids in the arena and their number. 8 ids may be read past any place in the arena. */
+ * bytes and a value; a value four ids of three bytes, then a word with their number in the low four bits, or, where that is 0, the place
+ * of its ids in the arena and their number. 8 ids may be read past any place in the arena. */
 typedef struct {
     const uint8_t *table, *long_table;
     const uint32_t *arena;
@@ -412,6 +412,21 @@ typedef struct {
     const uint8_t *text;
     const uint32_t *starts, *ends;    /* of the chunks that keys and places belong to */
 } ht_tables;
+
+/* The four ids of a value. */
+HT_INLINE void ht_unpack(const uint8_t *v, uint32_t *out) {
+#if defined(HT_AVX512) || defined(HT_AVX2)
+    _mm_storeu_si128((__m128i *)out, _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)v),
+                                                      _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1)));
+#else
+    uint32_t w[3];
+    memcpy(w, v, 12);
+    out[0] = w[0] & 0xFFFFFF;
+    out[1] = w[0] >> 24 | (w[1] & 0xFFFF) << 8;
+    out[2] = w[1] >> 16 | (w[2] & 0xFF) << 16;
+    out[3] = w[2] >> 8;
+#endif
+}
 
 /* Write the ids of chunks [i, n) at *out, as long as each is in its home bucket or home line; *out moves on, and the index of
  * the first chunk that is not (or n) comes back. Up to 8 ids too many are written. at[i] gets the place of the first id of chunk
@@ -453,7 +468,7 @@ HT_INLINE int ht_emit(const ht_key *keys, const uint32_t *places, const ht_table
             v = line + 48;
         }
         if (at) at[i] = o;
-        memcpy(o, v, 16);
+        ht_unpack(v, o);
         memcpy(&count, v + 12, 4);
         count &= 15;
         if (HT_UNLIKELY(!count)) {
