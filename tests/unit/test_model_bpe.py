@@ -106,6 +106,66 @@ def test_scan_and_queue_agree(model, seed):
         assert answer_of_kernel(by_scan, word) == answer_of_kernel(by_queue, word)
 
 
+@st.composite
+def run_vocabularies(draw):
+    """Merges of a, b and what they make, in any order: for rows that are runs of a few equal symbols."""
+    strings = ["a", "b", "-"]
+    merges = []
+    for _ in range(draw(st.integers(1, 14))):
+        left, right = draw(st.sampled_from(strings)), draw(st.sampled_from(strings))
+        merges.append((left, right))
+        if left + right not in strings and len(left) + len(right) < 40:
+            strings.append(left + right)
+        elif left + right not in strings:
+            merges.pop()
+    if draw(st.booleans()):
+        merges = draw(st.permutations(merges))
+    return {s: i for i, s in enumerate(strings)}, list(dict.fromkeys(merges))
+
+
+@settings(max_examples=400, deadline=None)
+@given(run_vocabularies(), st.integers(0, 2**32))
+def test_rows_of_few_runs(model, seed):
+    # All places of a pair at once, where nothing that arises on the way comes first: beside the queue, and the reference.
+    vocab, merges = model
+    merges = [*merges, ("**", "**"), ("**", "a"), ("**", "b"), ("a", "**"), ("b", "**"), ("-", "**"), ("**", "-")]  # no cuts
+    vocab = {s: i for i, s in enumerate(dict.fromkeys([*vocab, "*", "**", *(a + b for a, b in merges)]))}
+    by_runs = BPEModel(vocab, merges)
+    by_queue = BPEModel({**vocab, "unused 1": len(vocab), "unused 2": len(vocab)}, merges)
+    theirs = reference.BPE(vocab, merges)
+    assert by_runs.scannable
+    rng = random.Random(seed)
+    for most in (90, 90, 400, 3000):
+        word = "".join(c * rng.randint(1, most) for c in rng.choices("ab-*", k=rng.randint(1, 7)))
+        word += "*" * max(0, 65 - len(word))
+        found = answer_of_kernel(by_runs, word)
+        assert found == answer_of_kernel(by_queue, word), word
+        assert found == answer_of_reference(theirs, word), word
+
+
+# A pair that arises at one place ranks before the pair that is being merged, and the next places come out otherwise: found by trying
+# what happens without each of the looks at such pairs.
+EARLIER = [
+    ("b aa,baa a,a a", "b" + "a" * 5),
+    ("a aaa,aa a,a a,aaaa aa", "aaaa"),
+    ("aaaaaa aaaa,a aaaa,aa aa,aaaa a,a aaaaa,a a", "aaaaaa"),
+    ("aab a,aa b,a a", "b" * 5 + "a" * 8 + "b" + "a" * 6),
+    ("ba b,b a,a a", "bbbbbabaa"),
+]
+
+
+@pytest.mark.parametrize("lines, word", EARLIER)
+def test_pair_that_arises_and_comes_first(lines, word):
+    # No merge makes "--" of two dashes, but as far as is known beforehand others might be joined to one: nothing is cut off.
+    merges = [tuple(line.split()) for line in lines.split(",")]
+    merges += [("--", "--"), ("--", "a"), ("--", "b"), ("a", "--"), ("b", "--")]
+    vocab = {s: i for i, s in enumerate(dict.fromkeys(["a", "b", "-", "--", *(a + b for a, b in merges)]))}
+    ours, theirs = BPEModel(vocab, merges), reference.BPE(vocab, merges)
+    assert ours.scannable
+    for text in ("-" * 70 + word, word + "-" * 70, "-" * 70 + word + "-" * 9 + word):
+        assert answer_of_kernel(ours, text) == answer_of_reference(theirs, text)
+
+
 def test_scan_is_used_for_ordinary_vocabularies():
     assert BPEModel({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).scannable
     assert not BPEModel({"a": 0, "b": 0, "ab": 2}, [("a", "b")]).scannable

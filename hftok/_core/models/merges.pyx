@@ -50,6 +50,7 @@ cdef enum:
     BLOCKS = 128             # MIDDLE / BLOCK
     MIDDLE_WORDS = 32        # MIDDLE / 64
     FILTER_BITS = 4          # at least so many bits of the filter for each pair
+    RUNS = 128               # runs of equal symbols in a row that is merged by runs
 
 cdef uint64_t MULTIPLIER = int.from_bytes(os.urandom(8), "little") | 1
 
@@ -178,6 +179,111 @@ cdef int64_t merge_blocks(const PairTable *t, uint32_t *ids, int64_t *starts, in
             starts[k] = starts[i]
         k += 1
         i = alive_behind(alive, words, i)
+    return k
+
+
+cdef struct Run:
+    uint32_t id
+    int64_t count            # that many symbols with this id, side by side
+    int64_t width            # how many symbols of the beginning each of them is
+
+
+cdef inline int push_run(Run *runs, int n, uint32_t id, int64_t count, int64_t width) noexcept nogil:
+    """Append symbols to n runs; the number of runs then, or RUNS + 1 if that cannot be."""
+    if n and runs[n - 1].id == id:
+        if runs[n - 1].width != width:
+            return RUNS + 1
+        runs[n - 1].count += count
+        return n
+    if n >= RUNS:
+        return RUNS + 1
+    runs[n].id = id
+    runs[n].count = count
+    runs[n].width = width
+    return n + 1
+
+
+cdef int merge_once(const PairTable *t, const Run *runs, int n, uint32_t rank, const uint32_t *after, Run *out) noexcept nogil:
+    """Merge the pair of that rank, the lowest of all, wherever it stands, from the left to the right; the number of runs that come of
+    it. RUNS + 1 if a pair that arises on the way does not come after `rank`: then it would be merged before the places to come."""
+    cdef int i, k = 0
+    cdef uint32_t id = t.merged[rank]
+    cdef int64_t count, taken = 0        # symbols of run i that the place before has taken
+    for i in range(n):
+        count = runs[i].count - taken
+        taken = 0
+        if count == 0:
+            continue
+        if count > 1 and after[2 * i] == rank:
+            # a pair of equal symbols: two by two, and one may be left
+            if ((k and pair_rank(t, out[k - 1].id, id) <= rank)
+                    or (count > 2 and pair_rank(t, id, runs[i].id) <= rank)
+                    or (count > 3 and pair_rank(t, id, id) <= rank)
+                    or (count % 2 == 0 and i + 1 < n and pair_rank(t, id, runs[i + 1].id) <= rank)):
+                return RUNS + 1
+            k = push_run(out, k, id, count // 2, 2 * runs[i].width)
+            if k <= RUNS and count % 2:
+                k = push_run(out, k, runs[i].id, 1, runs[i].width)
+        elif i + 1 < n and after[2 * i + 1] == rank:
+            if count > 1:
+                k = push_run(out, k, runs[i].id, count - 1, runs[i].width)
+                if k > RUNS:
+                    return k
+            if k and pair_rank(t, out[k - 1].id, id) <= rank:
+                return RUNS + 1
+            if runs[i + 1].count > 1:
+                if pair_rank(t, id, runs[i + 1].id) <= rank:
+                    return RUNS + 1
+            elif i + 2 < n and pair_rank(t, id, runs[i + 2].id) <= rank:
+                return RUNS + 1
+            k = push_run(out, k, id, 1, runs[i].width + runs[i + 1].width)
+            taken = 1
+        else:
+            k = push_run(out, k, runs[i].id, count, runs[i].width)
+        if k > RUNS:
+            return k
+    return k
+
+
+cdef int64_t merge_runs(const PairTable *t, uint32_t *ids, int64_t *starts, int64_t n) noexcept nogil:
+    """Rows that are few runs of equal symbols each (rules made of dashes, indentation, padding): all places of the pair with the
+    lowest rank are merged at once, so a run of n symbols takes log n steps. It is what one merge after the other comes to
+    where every pair that arises ranks behind the one that is being merged, which is looked at each time. The number of symbols,
+    or -1 (and nothing has changed) where the row is not such a one."""
+    cdef Run runs[2][RUNS]
+    cdef uint32_t after[2 * RUNS]        # ranks of the pairs inside each run, and of its last symbol with the first of the next run
+    cdef int now = 0, m = 0, i
+    cdef int64_t k = 0, at = 0, j
+    cdef uint32_t rank
+    for j in range(n):
+        if j == 0 or ids[j] != ids[j - 1]:
+            if m == RUNS // 4 or m * 8 > j + 64:
+                return -1
+            m += 1
+            runs[0][m - 1].id = ids[j]
+            runs[0][m - 1].count = 0
+            runs[0][m - 1].width = 1
+        runs[0][m - 1].count += 1
+    while True:
+        rank = NO_RANK
+        for i in range(m):
+            after[2 * i] = pair_rank(t, runs[now][i].id, runs[now][i].id) if runs[now][i].count > 1 else NO_RANK
+            after[2 * i + 1] = pair_rank(t, runs[now][i].id, runs[now][i + 1].id) if i + 1 < m else NO_RANK
+            rank = after[2 * i] if after[2 * i] < rank else rank
+            rank = after[2 * i + 1] if after[2 * i + 1] < rank else rank
+        if rank == NO_RANK:
+            break
+        m = merge_once(t, runs[now], m, rank, after, runs[1 - now])
+        if m > RUNS:
+            return -1
+        now = 1 - now
+    for i in range(m):
+        for j in range(runs[now][i].count):
+            ids[k] = runs[now][i].id
+            if starts != NULL:
+                starts[k] = starts[at]
+            at += runs[now][i].width
+            k += 1
     return k
 
 
@@ -375,8 +481,12 @@ cdef int64_t merge_symbols(const PairTable *t, uint32_t *ids, int64_t *starts, i
             key[i] = place_key(pair_rank(t, left, right), <uint32_t>i)
             left = right
         return merge_small(t, ids, starts, key, <int>n)
-    if n <= MIDDLE and t.scannable:
-        return merge_blocks(t, ids, starts, n)
+    if t.scannable:
+        size = merge_runs(t, ids, starts, n)
+        if size >= 0:
+            return size
+        if n <= MIDDLE:
+            return merge_blocks(t, ids, starts, n)
     shift = <int>bit_length(<uint64_t>n)
     if shift + bit_length(<uint64_t>t.ranks) > 64:
         return -1  # not before a row takes more memory than there is
