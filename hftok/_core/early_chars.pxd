@@ -51,6 +51,9 @@ cdef inline uint32_t early_symbol(const EarlyTable *t, const uint32_t *byte_ids,
 
 cdef class EarlyChars:
     cdef EarlyTable table
+    @staticmethod
+    cdef EarlyChars of_chars(BPEModel model)
 
 # Those of a model, made when they are first asked for (some ten ms, mostly without the GIL); None where the rule does not hold for it.
-cdef EarlyChars early_chars(BPEModel model)
+# marks: spaces stand for U+2581, and symbols are characters.
+cdef EarlyChars early_chars(BPEModel model, bint marks)

@@ -21,7 +21,7 @@ from hftok._core.models.bpe cimport CHAR_BYTE, BPEModel, raw_bytes
 from hftok._core.models.merges cimport NO_RANK, NO_SYMBOL, MergeTable, PairTable, pair_rank
 from hftok._core.models.vocab_map cimport VocabTable
 from hftok._core.seeds cimport provable
-from hftok._core.text cimport utf8_decode, utf8_prev
+from hftok._core.text cimport utf8_decode, utf8_len, utf8_prev
 
 cdef extern from "publish.h" nogil:
     void *ht_publish(void **slot, void *p)
@@ -251,6 +251,31 @@ cdef class EarlyChars:
             free(u.left)
             free(u.slots)
 
+    @staticmethod
+    cdef EarlyChars of_chars(BPEModel model):
+        """For a vocabulary whose symbols are characters: each that is a token is one from the start, whatever is around it."""
+        cdef EarlyChars self = EarlyChars.__new__(EarlyChars)
+        cdef const VocabTable *v = &model.map.table
+        cdef const uint8_t *p
+        cdef int64_t i, n
+        cdef int length = 0
+        cdef uint32_t cp
+        self.table.chars = <EarlyChar *>malloc(CHARS * sizeof(EarlyChar))
+        self.table.maps = <uint64_t *>malloc(32)
+        if self.table.chars == NULL or self.table.maps == NULL:
+            raise MemoryError("out of memory while looking through the vocabulary")
+        with nogil:
+            memset(self.table.chars, 0xFF, CHARS * sizeof(EarlyChar))            # NO_SYMBOL
+            memset(self.table.maps, 0xFF, 32)
+            for i in range(v.size):
+                n = v.offsets[i + 1] - v.offsets[i]
+                p = v.text.data + v.offsets[i]
+                if (n == 2 or n == 3) and utf8_len(p[0]) == n:
+                    cp = utf8_decode(p, &length)
+                    self.table.chars[cp].id = v.ids[i]
+                    self.table.chars[cp].left = self.table.chars[cp].right = 0
+        return self
+
     def find(self, text, int64_t place):
         """The id of the character of UTF-8 bytes text that begins at a place if it is a symbol at once there, or None."""
         cdef bytes data = bytes(text)
@@ -266,9 +291,11 @@ cdef class EarlyChars:
         return sum(1 for i in range(CHARS) if self.table.chars[i].id != NO_SYMBOL)
 
 
-cdef EarlyChars early_chars(BPEModel model):
+cdef EarlyChars early_chars(BPEModel model, bint marks):
     cdef MergeTable merges = model.merge_table
     cdef EarlyChars made
+    if marks:
+        return EarlyChars.of_chars(model)
     if not model.byte_level or not provable(model):
         return None
     if merges.early is None:
@@ -282,4 +309,4 @@ cdef EarlyChars early_chars(BPEModel model):
 
 def of_model(BPEModel model not None):
     """The early characters of a model, for tests and inspection: EarlyChars or None."""
-    return early_chars(model)
+    return early_chars(model, False)

@@ -204,7 +204,7 @@ cdef class WorkerBox:
             self.w.merges = NULL
             return
         self.merges.seeds = self.context.seeds
-        self.merges.early = &e.early.table if e.early is not None and self.context.kind == CHUNK_BYTES else NULL
+        self.merges.early = &e.early.table if e.early is not None else NULL
         self.merges.whole = &model.map.table if model.ignore_merges else NULL
         # A word of spaces that stand for marks is not the vocabulary's as it is.
         self.merges.longest = 16 if model.ignore_merges and self.context.kind == CHUNK_MARKS else LONG_KEY
@@ -464,7 +464,7 @@ cdef class Engine:
             self.high_looks += 1
             if self.high_looks & (self.high_looks - 1) == 0 and _holds_high(documents):
                 self.high_seen = True
-                self.early = early_chars(self.raw.model)
+                self.early = early_chars(self.raw.model, self.raw.rules.marks)
         if not self.cuts_decided and (not self.raw.model.ignore_merges or self.high_seen):
             # Under ignore_merges that takes a proof of all tokens.
             self.cuts_decided = True

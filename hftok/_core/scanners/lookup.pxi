@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from hftok._core.chunk_cache cimport MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, ht_key
+from hftok._core.early_chars cimport early_id
 from hftok._core.models.merges cimport NO_SYMBOL
 from hftok._core.worker cimport (
     BATCH, HOLES, KNOWN, KNOWN_SIZE, SCAN_OK, Hole, Kernels, WordMerges, Worker, ht_ascii, id_room, valid_fn,
@@ -45,10 +46,15 @@ include "../emit.pxi"
 
 
 cdef inline bint has_symbols(const WordMerges *m, const uint8_t *text, uint32_t size) noexcept nogil:
-    cdef uint32_t i
-    for i in range(size):
-        if m.byte_ids[text[i]] == NO_SYMBOL:
+    cdef uint32_t i = 0
+    cdef int length = 1
+    while i < size:
+        if m.byte_ids[text[i]] != NO_SYMBOL:
+            i += 1
+            continue
+        if m.early == NULL or early_id(m.early, text, <int>i, <int>size, &length) == NO_SYMBOL:
             return False
+        i += <uint32_t>length
     return True
 
 
