@@ -113,6 +113,21 @@ def test_words_of_unsplit_text():
     assert np.array_equal(tokenizer.encode_batch_ids(texts, return_offsets=True).ids, ids)
 
 
+def test_characters_of_unsplit_text_are_symbols():
+    # Once there has been enough text beyond ASCII, words of any characters are merged side by side; those with characters
+    # that fall back to bytes are not.
+    tokenizer = unsplit_tokenizer()
+    tokenizer.encode_batch_ids(["漢字 да не ba " * 20_000] * 16)
+    for seed in (11, 12):
+        texts = texts_of(seed)
+        texts += [text.upper().replace("Ti", "\u2581Ж語") for text in texts[:60]]
+        ids, offsets = exactly(tokenizer, texts, True)
+        rows = tokenizer.encode_batch_ids(texts)
+        assert np.array_equal(rows.ids, ids)
+        assert np.array_equal(rows.row_offsets, offsets)
+    assert tokenizer._ready()[0].statistics()[1] > 1000
+
+
 def exactly(tokenizer: hftok.Tokenizer, texts: list[str], special: bool):
     engine, state = tokenizer._ready()
     return core_rows.encode_batch(engine, texts, state.affix(special), False, False, exact=True)[:2]
