@@ -21,7 +21,9 @@ cdef extern from "cuts.h" nogil:
                     uint32_t base, uint32_t *out)
     bint HT_WIDE_CUTS
     bint ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits, uint32_t mask,
-                      const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked)
+                      const uint8_t *marks, uint32_t blank, uint64_t *wide, uint64_t *cuts, uint64_t *marked)
+    void ht_ascii_cuts(const uint8_t *p, int64_t n, const uint32_t *joins, const uint64_t *wide, uint64_t *cuts, uint64_t *others)
+    uint64_t ht_other_cuts(const uint8_t *p, uint64_t at, const uint64_t *bits, uint32_t mask, uint32_t blank)
 
 cdef extern from "find.h" nogil:
     bint ht_any_undivided(const uint8_t *p, int n)
@@ -186,6 +188,54 @@ cdef void drop_marked(const CutTable *t, const uint8_t *text, uint64_t *cuts, in
             cuts[scratch[i] >> 6] &= ~(<uint64_t>1 << (scratch[i] & 63))
 
 
+cdef inline uint64_t short_chunks(const uint64_t *begins, int64_t i, uint64_t *left) noexcept nogil:
+    """The bytes among 64 * i and the 64 that follow that belong to chunks of fewer than CUT_FROM bytes. left: those of the word before,
+    *left becomes those of this one. begins has a word behind word i."""
+    cdef uint64_t here = begins[i], next = begins[i + 1], soon = 0, found
+    cdef int k
+    for k in range(1, CUT_FROM):
+        soon |= here >> k | next << (64 - k)
+    found = here & soon | ~here & left[0] >> 63          # ... begins, and what goes on from the word before
+    for k in range(CUT_FROM - 2):
+        found |= found << 1 & ~here
+    left[0] = found
+    return found
+
+
+cdef int64_t cut_unsplit(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint high) noexcept nogil:
+    """The same for text that nothing splits, whose spaces stand for marks: between all characters. high: not all is ASCII."""
+    cdef uint64_t wide[SET_WORDS + 2]
+    cdef uint64_t cuts[SET_WORDS + 2]
+    cdef uint64_t begins[SET_WORDS + 2]
+    cdef uint64_t others[SET_WORDS + 2]
+    cdef const CutTable *t = <const CutTable *>w.rules.cuts
+    cdef const uint8_t *text = w.text + base
+    cdef uint32_t *starts = w.starts + first
+    cdef int64_t size = end - base, words = size // 64 + 1, i, k = 0
+    cdef uint64_t left = 0, small, found
+    if high:
+        ht_wide_cuts(text, size, t.gate, t.wide_gate, t.bits, <uint32_t>t.mask, NULL, MARK, wide, cuts, NULL)
+    else:
+        memset(wide, 0, <size_t>words * 8)
+        memset(cuts, 0, <size_t>words * 8)
+    others[words - 1] = 0
+    ht_ascii_cuts(text, size, w.rules.ascii_joins, wide, cuts, others)
+    memset(begins, 0, <size_t>(words + 1) * 8)
+    for i in range(n):
+        set_bit(begins, starts[i] - base)
+    set_bit(begins, size)
+    for i in range(words):
+        small = short_chunks(begins, i, &left)
+        cuts[i] &= ~(begins[i] | small)
+        found = others[i] & ~(begins[i] | small)
+        if found:
+            cuts[i] |= ht_other_cuts(text + i * 64, found, t.bits, <uint32_t>t.mask, MARK)
+    begins[size >> 6] &= ~(<uint64_t>1 << (size & 63))
+    for i in range(words):
+        k += ht_positions(begins[i] | cuts[i], <uint32_t>(base + i * 64), starts + k)
+    return k
+
+
 cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end) noexcept nogil:
     """The same as `cut_chunks` by bit sets, for text[base:end] of at most 64 * SET_WORDS bytes: the number of chunks, which are starts
     only. Between characters of which one is not wide only long chunks are cut."""
@@ -200,7 +250,7 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     cdef int64_t size = end - base, words = size // 64 + 1, i, j, k, m, at, stop
     cdef uint64_t here, left_one = 0, left_three = 0, left_wide = 0, left_found = 0, found
     cdef bint any = ht_wide_cuts(text, size, t.gate, t.wide_gate, t.bits, <uint32_t>t.mask, t.marks if t.whole != NULL else NULL,
-                                 wide, cuts, marked)
+                                 c' ', wide, cuts, marked)
     starts[n] = <uint32_t>end
     if not any:
         k = 0
@@ -247,16 +297,17 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     return k
 
 
-cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint words, int64_t *total) noexcept nogil:
-    """Cut the long ones of the n chunks from `first` on, the text[base:end], where that is safe. *total becomes their number."""
+cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint high, bint words, int64_t *total) noexcept nogil:
+    """Cut the long ones of the n chunks from `first` on, the text[base:end], where that is safe. high: not all of it is ASCII. *total
+    becomes their number."""
     cdef int64_t i = 0, k = 0, m, at, stop
     cdef int error
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *out = w.ends + first      # collected here, copied back below
     cdef const CutTable *t = <const CutTable *>w.rules.cuts
     cdef bint marks = w.rules.marks
-    if HT_WIDE_CUTS and not marks and not words and not t.marks_char and end - base <= 64 * SET_WORDS:
-        total[0] = cut_slice(w, first, n, base, end)
+    if HT_WIDE_CUTS and not words and not t.marks_char and end - base <= 64 * SET_WORDS:
+        total[0] = cut_unsplit(w, first, n, base, end, high) if marks else cut_slice(w, first, n, base, end)
         return SCAN_OK
     if words:
         error = worker_join_room(w)

@@ -242,7 +242,7 @@ cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint hig
     else:
         n = space_starts(r, w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
     if r.cuts != NULL and (high or r.marks):
-        error = cut_chunks(w, w.n_starts, n, base, end, full and w.want_words, &n)
+        error = cut_chunks(w, w.n_starts, n, base, end, high, full and w.want_words, &n)
         if error:
             return error
         if r.marks and full and w.want_words:

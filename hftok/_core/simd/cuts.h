@@ -49,10 +49,10 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
  * and the bit of `cuts` at the first byte of each of these that no merge joins to the character before it; the first character has
  * none before it. If marks is not NULL, the bit of `marked` is set where a marked word may begin with the character before and this one
  * (CutTable). The sets have n / 64 + 2 words and are cleared here; 64 bytes behind p[0:n] are readable. wide_gate is that part of gate in
- * which both bytes belong to such characters. Returns whether there are any. */
+ * which both bytes belong to such characters; a blank is taken for the character `blank`. Returns whether there are any. */
 #define HT_WIDE_CUTS 1
 HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits,
-                          uint32_t mask, const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
+                          uint32_t mask, const uint8_t *marks, uint32_t blank, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
     const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
                                            0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
                                            0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
@@ -89,7 +89,11 @@ HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, cons
         live = (__mmask16)((1u << run) - 1);
         if (at) {
             uint32_t left = p[at - 1], pair = left << 8 | p[at];
-            if (left >= 0x80) {
+            if (left == ' ' && blank != ' ') {
+                left = blank;
+                pair = (0x80 | (blank & 63)) << 8 | p[at];
+            }
+            else if (left >= 0x80) {
                 if (p[at - 2] >= 0xC0) left = (uint32_t)(p[at - 2] & 31) << 6 | (left & 63);
                 else if (p[at - 3] >= 0xE0) left = (uint32_t)(p[at - 3] & 15) << 12 | (uint32_t)(p[at - 2] & 63) << 6 | (left & 63);
                 else left = (uint32_t)(p[at - 4] & 7) << 18 | (uint32_t)(p[at - 3] & 63) << 12 | (uint32_t)(p[at - 2] & 63) << 6 | (left & 63);
@@ -140,6 +144,74 @@ HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, cons
         at += 3 * run;
     }
     return any;
+}
+
+/* p[-1:n] is text. Sets the bit of `cuts` at each byte of ASCII behind another one that no merge joins to it (joins: bit (left << 7 |
+ * right)), and that of `others` at each first byte of a character that is neither such a one nor in `wide`. 64 bytes behind p[0:n]
+ * are readable. */
+HT_APART void ht_ascii_cuts(const uint8_t *p, int64_t n, const uint32_t *joins, const uint64_t *wide, uint64_t *cuts, uint64_t *others) {
+    const __m512i bits = _mm512_set1_epi64((long long)0x8040201008040201ull);
+    const uint8_t *table = (const uint8_t *)joins;
+    int64_t i;
+    for (i = 0; i < n; i += 64) {
+        const uint64_t live = ht_low_bits(n - i < 64 ? (int)(n - i) : 64);
+        const __m512i right = _mm512_loadu_si512((const void *)(p + i)), left = _mm512_loadu_si512((const void *)(p + i - 1));
+        const uint64_t high = _mm512_movepi8_mask(right), pairs = live & ~(high | _mm512_movepi8_mask(left));
+        others[i >> 6] = live & ~pairs & ~wide[i >> 6] & ~(high & _mm512_cmplt_epi8_mask(right, _mm512_set1_epi8((char)0xC0)));
+        if (!pairs) continue;
+        {
+            /* sixteen rows of 128 bytes, by the upper four bits of the left byte */
+            const __m512i row = _mm512_and_si512(_mm512_srli_epi16(left, 3), _mm512_set1_epi8(15));
+            const __m512i column = _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi16(left, 4), _mm512_set1_epi8(0x70)),
+                                                   _mm512_and_si512(_mm512_srli_epi16(right, 3), _mm512_set1_epi8(15)));
+            __m512i found = _mm512_setzero_si512();
+            int q;
+            for (q = 0; q < 16; q++)
+                found = _mm512_mask_mov_epi8(found, _mm512_cmpeq_epi8_mask(row, _mm512_set1_epi8((char)q)), _mm512_permutex2var_epi8(
+                    _mm512_loadu_si512((const void *)(table + 128 * q)), column, _mm512_loadu_si512((const void *)(table + 128 * q + 64))));
+            cuts[i >> 6] |= pairs & _mm512_testn_epi8_mask(found, _mm512_shuffle_epi8(bits, _mm512_and_si512(right, _mm512_set1_epi8(7))));
+        }
+    }
+}
+
+/* Those of the bits `at` at which a character begins, p[i] for bit i, that no merge joins to the one before it, where all symbols are
+ * whole characters and the two are not both ASCII: a blank is taken for the character `blank`, and next to characters of four bytes nothing is
+ * known. 3 bytes before p and 66 from there on are readable. */
+HT_APART uint64_t ht_other_cuts(const uint8_t *p, uint64_t at, const uint64_t *bits, uint32_t mask, uint32_t blank) {
+    const __m512i low = _mm512_set1_epi32(0x3F), ascii = _mm512_set1_epi32(0x80), space = _mm512_set1_epi32(' ');
+    const __m512i mark = _mm512_set1_epi32((int)blank);
+    const int n = ht_popcount64(at);
+    uint8_t near_by[6][64];      /* of each character, three bytes before it and three from it on */
+    uint64_t found = 0;
+    int i;
+    for (i = 0; i < 6; i++)
+        _mm512_storeu_si512((void *)near_by[i], _mm512_maskz_compress_epi8(at, _mm512_loadu_si512((const void *)(p + i - 3))));
+    for (i = 0; i < n; i += 16) {
+#define HT_NEAR(k) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(near_by[k] + i)))
+        const __m512i l3 = HT_NEAR(0), l2 = HT_NEAR(1), l1 = HT_NEAR(2), r0 = HT_NEAR(3), r1 = HT_NEAR(4), r2 = HT_NEAR(5);
+#undef HT_NEAR
+        const __mmask16 live = (__mmask16)(n - i < 16 ? (1u << (n - i)) - 1 : 0xFFFF);
+        const __mmask16 right2 = _mm512_cmpge_epu32_mask(r0, ascii), right3 = _mm512_cmpge_epu32_mask(r0, _mm512_set1_epi32(0xE0));
+        const __mmask16 left2 = _mm512_cmpge_epu32_mask(l1, ascii), left3 = left2 & _mm512_cmplt_epu32_mask(l2, _mm512_set1_epi32(0xC0));
+        const __mmask16 known = live & _mm512_cmplt_epu32_mask(r0, _mm512_set1_epi32(0xF0))
+                                & ~(left3 & _mm512_cmplt_epu32_mask(l3, _mm512_set1_epi32(0xC0)));
+        const __m512i m = _mm512_and_si512(r1, low), e = _mm512_and_si512(l1, low), d = _mm512_and_si512(l2, low);
+        __m512i right = r0, left = l1, h, joined;
+        right = _mm512_mask_mov_epi32(right, right2, _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(r0, _mm512_set1_epi32(0x1F)), 6), m));
+        right = _mm512_mask_mov_epi32(right, right3, _mm512_or_si512(_mm512_slli_epi32(_mm512_or_si512(
+            _mm512_slli_epi32(_mm512_and_si512(r0, _mm512_set1_epi32(0xF)), 6), m), 6), _mm512_and_si512(r2, low)));
+        left = _mm512_mask_mov_epi32(left, left2, _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(l2, _mm512_set1_epi32(0x1F)), 6), e));
+        left = _mm512_mask_mov_epi32(left, left3, _mm512_or_si512(_mm512_slli_epi32(_mm512_or_si512(
+            _mm512_slli_epi32(_mm512_and_si512(l3, _mm512_set1_epi32(0xF)), 6), d), 6), e));
+        right = _mm512_mask_mov_epi32(right, _mm512_cmpeq_epi32_mask(right, space), mark);
+        left = _mm512_mask_mov_epi32(left, _mm512_cmpeq_epi32_mask(left, space), mark);
+        h = _mm512_mullo_epi32(_mm512_xor_si512(_mm512_slli_epi32(left, 16), right), _mm512_set1_epi32((int)0x9E3779B1u));
+        h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
+        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), known, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+        found |= (uint64_t)_mm512_mask_testn_epi32_mask(known, joined, _mm512_set1_epi32(1)) << i;
+    }
+    return _pdep_u64(found, at);
 }
 
 #define HT_CUTS_MIXED 1
@@ -221,8 +293,15 @@ HT_INLINE int ht_cut_ascii(const uint8_t *p, int c, const uint32_t *joins, uint3
 #else
 #define HT_WIDE_CUTS 0
 HT_INLINE int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits,
-                           uint32_t mask, const uint8_t *marks, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
-    (void)p; (void)n; (void)gate; (void)wide_gate; (void)bits; (void)mask; (void)marks; (void)wide; (void)cuts; (void)marked;
+                           uint32_t mask, const uint8_t *marks, uint32_t blank, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
+    (void)p; (void)n; (void)gate; (void)wide_gate; (void)bits; (void)mask; (void)marks; (void)blank; (void)wide; (void)cuts; (void)marked;
+    return 0;
+}
+HT_INLINE void ht_ascii_cuts(const uint8_t *p, int64_t n, const uint32_t *joins, const uint64_t *wide, uint64_t *cuts, uint64_t *others) {
+    (void)p; (void)n; (void)joins; (void)wide; (void)cuts; (void)others;
+}
+HT_INLINE uint64_t ht_other_cuts(const uint8_t *p, uint64_t at, const uint64_t *bits, uint32_t mask, uint32_t blank) {
+    (void)p; (void)at; (void)bits; (void)mask; (void)blank;
     return 0;
 }
 #define HT_CUTS_MIXED 0
