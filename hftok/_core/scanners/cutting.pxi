@@ -202,37 +202,42 @@ cdef inline uint64_t short_chunks(const uint64_t *begins, int64_t i, uint64_t *l
     return found
 
 
-cdef int64_t cut_unsplit(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint high) noexcept nogil:
-    """The same for text that nothing splits, whose spaces stand for marks: between all characters. high: not all is ASCII."""
+cdef inline bint has_bit_sets(const CutTable *t, int64_t size) noexcept nogil:
+    return HT_WIDE_CUTS and t != NULL and not t.marks_char and size <= 64 * SET_WORDS
+
+
+cdef int64_t unsplit_starts(const RawRules *r, const uint8_t *text, int64_t size, uint32_t base, bint high, uint32_t *starts) noexcept nogil:
+    """`space_starts` and `cut_chunks` at once, by bit sets, for at most 64 * SET_WORDS bytes: base + the place of each chunk, and their
+    number. high: not all of the text is ASCII."""
     cdef uint64_t wide[SET_WORDS + 2]
     cdef uint64_t cuts[SET_WORDS + 2]
     cdef uint64_t begins[SET_WORDS + 2]
     cdef uint64_t others[SET_WORDS + 2]
-    cdef const CutTable *t = <const CutTable *>w.rules.cuts
-    cdef const uint8_t *text = w.text + base
-    cdef uint32_t *starts = w.starts + first
-    cdef int64_t size = end - base, words = size // 64 + 1, i, k = 0
-    cdef uint64_t left = 0, small, found
+    cdef const CutTable *t = <const CutTable *>r.cuts
+    cdef int64_t words = size // 64 + 1, i, k = 0
+    cdef uint64_t spaces, before = 0, left = 0
     if high:
         ht_wide_cuts(text, size, t.gate, t.wide_gate, t.bits, <uint32_t>t.mask, NULL, MARK, wide, cuts, NULL)
     else:
         memset(wide, 0, <size_t>words * 8)
         memset(cuts, 0, <size_t>words * 8)
     others[words - 1] = 0
-    ht_ascii_cuts(text, size, w.rules.ascii_joins, wide, cuts, others)
-    memset(begins, 0, <size_t>(words + 1) * 8)
-    for i in range(n):
-        set_bit(begins, starts[i] - base)
+    ht_ascii_cuts(text, size, r.ascii_joins, wide, cuts, others)
+    for i in range(words):
+        if high and others[i]:
+            cuts[i] |= ht_other_cuts(text + i * 64, others[i], t.bits, <uint32_t>t.mask, MARK)
+        spaces = ht_equal(text + i * 64, 64, c' ')
+        begins[i] = cuts[i] & spaces & ~(spaces << 1 | before)
+        before = spaces >> 63
+    begins[0] |= 1
+    begins[words] = 0
     set_bit(begins, size)
     for i in range(words):
-        small = short_chunks(begins, i, &left)
-        cuts[i] &= ~(begins[i] | small)
-        found = others[i] & ~(begins[i] | small)
-        if found:
-            cuts[i] |= ht_other_cuts(text + i * 64, found, t.bits, <uint32_t>t.mask, MARK)
+        cuts[i] &= ~short_chunks(begins, i, &left)
     begins[size >> 6] &= ~(<uint64_t>1 << (size & 63))
+    cuts[0] &= ~<uint64_t>1
     for i in range(words):
-        k += ht_positions(begins[i] | cuts[i], <uint32_t>(base + i * 64), starts + k)
+        k += ht_positions(begins[i] | cuts[i], base + <uint32_t>(i * 64), starts + k)
     return k
 
 
@@ -297,17 +302,16 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     return k
 
 
-cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint high, bint words, int64_t *total) noexcept nogil:
-    """Cut the long ones of the n chunks from `first` on, the text[base:end], where that is safe. high: not all of it is ASCII. *total
-    becomes their number."""
+cdef int cut_chunks(Worker *w, int64_t first, int64_t n, int64_t base, int64_t end, bint words, int64_t *total) noexcept nogil:
+    """Cut the long ones of the n chunks from `first` on, the text[base:end], where that is safe. *total becomes their number."""
     cdef int64_t i = 0, k = 0, m, at, stop
     cdef int error
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *out = w.ends + first      # collected here, copied back below
     cdef const CutTable *t = <const CutTable *>w.rules.cuts
     cdef bint marks = w.rules.marks
-    if HT_WIDE_CUTS and not words and not t.marks_char and end - base <= 64 * SET_WORDS:
-        total[0] = cut_unsplit(w, first, n, base, end, high) if marks else cut_slice(w, first, n, base, end)
+    if not marks and not words and has_bit_sets(t, end - base):
+        total[0] = cut_slice(w, first, n, base, end)
         return SCAN_OK
     if words:
         error = worker_join_room(w)

@@ -212,6 +212,7 @@ cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint hig
     cdef const RawRules *r = w.rules
     cdef int64_t base = w.used + prefix, n, k = size, end
     cdef int error
+    cdef bint by_sets
     end = base + size
     if high and r.stable:
         k = stable_until(r, text, 0, size)
@@ -237,12 +238,15 @@ cdef inline int add_slice(Worker *w, const uint8_t *text, int64_t size, bint hig
     error = worker_room(w, end - w.used, end - base + 2)
     if error:
         return error
-    if r.boundaries != NULL:
+    by_sets = r.marks and not (full and w.want_words) and has_bit_sets(<const CutTable *>r.cuts, end - base)
+    if by_sets:
+        n = unsplit_starts(r, w.text + base, end - base, <uint32_t>base, high, w.starts + w.n_starts)
+    elif r.boundaries != NULL:
         n = r.boundaries(w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
     else:
         n = space_starts(r, w.text + base, end - base, <uint32_t>base, w.starts + w.n_starts)
-    if r.cuts != NULL and (high or r.marks):
-        error = cut_chunks(w, w.n_starts, n, base, end, high, full and w.want_words, &n)
+    if r.cuts != NULL and (high or r.marks) and not by_sets:
+        error = cut_chunks(w, w.n_starts, n, base, end, full and w.want_words, &n)
         if error:
             return error
         if r.marks and full and w.want_words:
