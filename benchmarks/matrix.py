@@ -1,7 +1,9 @@
 """Every real tokenizer on every corpus, whole: each document's ids against the reference, tiers and threads in turn.
 
-The reference takes hours for it. What it says is kept as one digest of eight bytes a document, by the contents of
-tokenizer and corpus, so that it is asked once: `--digests FOLDER`.
+The reference takes hours for it, so it was asked once: `reference_digests.json` beside this file has one digest for
+each tokenizer and corpus, by the contents of both. `--digests FOLDER` asks it anew, or for what is not there, and keeps
+a digest of eight bytes for each document, which tells where something differs; `--record` puts what the folder has into
+the file.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -21,6 +25,7 @@ import numpy as np
 from benchmarks.corpora import DATA, SEPARATOR, tokenizer_path
 
 BATCH = 2_000_000  # characters that the reference gets in one call
+RECORDED = pathlib.Path(__file__).with_name("reference_digests.json")
 
 
 def main(arguments: list[str]) -> int:
@@ -30,10 +35,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--megabytes", type=float, help="of each corpus from its beginning (default: all of it)")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 7])
     parser.add_argument("--tiers", nargs="+", default=[], help="scalar, avx2, avx512, ... (default: the best one here)")
-    parser.add_argument("--digests", type=pathlib.Path, required=True, help="folder of what the reference said")
+    parser.add_argument("--digests", type=pathlib.Path, help="folder of what the reference says of each document")
     parser.add_argument("--reference-only", action="store_true", help="ask the reference, compare nothing")
+    parser.add_argument("--record", action="store_true", help="write what is in the folder to reference_digests.json")
     options = parser.parse_args(arguments)
-    options.digests.mkdir(parents=True, exist_ok=True)
+    if options.digests is None and (options.reference_only or options.record or options.megabytes):
+        parser.error("--digests FOLDER is needed for this")
+    if options.digests:
+        options.digests.mkdir(parents=True, exist_ok=True)
+    if options.record:
+        return _record(options)
     if len(options.threads) > 1 or options.tiers:  # both are read once by a process
         return _other_processes(arguments, options)
     failed = 0
@@ -54,7 +65,8 @@ def _other_processes(arguments: list[str], options: argparse.Namespace) -> int:
         if tier:
             environment["HFTOK_CPU"] = tier
         print(f"# {tier or 'best tier'}, {threads} thread(s)", flush=True)
-        command = [sys.executable, "-m", "benchmarks", "matrix", "--digests", str(options.digests)]
+        command = [sys.executable, "-m", "benchmarks", "matrix"]
+        command += ["--digests", str(options.digests)] if options.digests else []
         command += ["--threads", str(threads), "--tokenizers", *options.tokenizers, "--corpora", *options.corpora]
         command += ["--megabytes", str(options.megabytes)] if options.megabytes else []
         status |= subprocess.run(command, env=environment).returncode
@@ -67,12 +79,14 @@ def _cell(name: str, corpus: str, options: argparse.Namespace) -> bool:
     if options.megabytes:
         data = data[: int(options.megabytes * 1e6)]
     begin = time.perf_counter()
+    if options.digests is None:
+        return _as_recorded(name, corpus, path, data)
     expected = _reference(path, data, options.digests)
     between = time.perf_counter()
     if options.reference_only:
         print(f"{name} {corpus}: {len(expected)} documents in {between - begin:.0f} s", flush=True)
         return True
-    found = _ours(path, data, options.digests)
+    found = document_digests(path, data)
     took = time.perf_counter() - between
     if len(found) == len(expected) and (found == expected).all():
         print(f"{name} {corpus}: {len(found)} documents equal, {took:.1f} s", flush=True)
@@ -84,6 +98,59 @@ def _cell(name: str, corpus: str, options: argparse.Namespace) -> bool:
     return False
 
 
+def recorded() -> dict[str, dict[str, Any]]:
+    """What the reference said: tokenizer and corpus -> digests of the contents of both (hexadecimal), the number of
+    documents and a digest of theirs."""
+    cells: dict[str, dict[str, Any]] = json.loads(RECORDED.read_text())["cells"]
+    return cells
+
+
+def key_of(data: bytes) -> str:
+    """The digest of a file by its contents."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def cell_digest(digests: np.ndarray[Any, Any]) -> str:
+    """One digest of those of all documents."""
+    return hashlib.blake2b(digests.astype("<u8").tobytes(), digest_size=16).hexdigest()
+
+
+def _as_recorded(name: str, corpus: str, path: str, data: bytes) -> bool:
+    cell = recorded().get(f"{name} {corpus}")
+    if cell is None or cell["tokenizer"] != key_of(pathlib.Path(path).read_bytes()) or cell["corpus"] != key_of(data):
+        print(f"{name} {corpus}: NOT RECORDED, ask the reference: --digests FOLDER", flush=True)
+        return False
+    begin = time.perf_counter()
+    found = document_digests(path, data)
+    equal = len(found) == cell["documents"] and cell_digest(found) == cell["digest"]
+    took = time.perf_counter() - begin
+    print(f"{name} {corpus}: {len(found)} documents {'equal' if equal else 'DIFFER'}, {took:.1f} s", flush=True)
+    return equal
+
+
+def _record(options: argparse.Namespace) -> int:
+    import tokenizers
+
+    cells = recorded() if RECORDED.is_file() else {}
+    for corpus in options.corpora:
+        text = key_of((DATA / "corpora" / f"{corpus}.txt").read_bytes())
+        for name in options.tokenizers:
+            key = key_of(pathlib.Path(tokenizer_path(name)).read_bytes())
+            kept = options.digests / f"{tokenizers.__version__}-{key}-{text}.npy"
+            if kept.is_file():
+                digests = np.load(kept)
+                cells[f"{name} {corpus}"] = {
+                    "tokenizer": key,
+                    "corpus": text,
+                    "documents": len(digests),
+                    "digest": cell_digest(digests),
+                }
+    lines = ",\n".join(f"  {json.dumps(cell)}: {json.dumps(cells[cell])}" for cell in sorted(cells))
+    RECORDED.write_text(f'{{"tokenizers": "{tokenizers.__version__}", "cells": {{\n{lines}\n}}}}\n')
+    print(f"{len(cells)} cells recorded")
+    return 0
+
+
 def _digests(rows: Any) -> np.ndarray[Any, Any]:
     """Eight bytes of BLAKE2 over each row of uint32 ids."""
     parts = (hashlib.blake2b(row, digest_size=8).digest() for row in rows)
@@ -93,8 +160,8 @@ def _digests(rows: Any) -> np.ndarray[Any, Any]:
 def _reference(path: str, data: bytes, folder: pathlib.Path) -> np.ndarray[Any, Any]:
     import tokenizers
 
-    key = hashlib.blake2b(pathlib.Path(path).read_bytes(), digest_size=12).hexdigest()
-    text = hashlib.blake2b(data, digest_size=12).hexdigest()
+    key = key_of(pathlib.Path(path).read_bytes())
+    text = key_of(data)
     kept = folder / f"{tokenizers.__version__}-{key}-{text}.npy"
     if kept.is_file():
         known: np.ndarray[Any, Any] = np.load(kept)
@@ -122,18 +189,17 @@ def _reference(path: str, data: bytes, folder: pathlib.Path) -> np.ndarray[Any, 
     return digests
 
 
-def _ours(path: str, data: bytes, folder: pathlib.Path) -> np.ndarray[Any, Any]:
+def document_digests(path: str, data: bytes) -> np.ndarray[Any, Any]:
+    """hftok's ids of each document of a corpus, as a digest of eight bytes each (uint64)."""
     import hftok
 
     tokenizer = hftok.Tokenizer(path)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    file = folder / f"text-{os.getpid()}.txt"
-    file.write_bytes(data)
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "text")
+        file.write_bytes(data)
         rows = tokenizer.encode_files(hftok.TextFileSource(str(file), SEPARATOR))
-    finally:
-        file.unlink()
     flat = memoryview(np.ascontiguousarray(rows.ids)).cast("B")
     ends = (rows.row_offsets * 4).tolist()
     return _digests(flat[a:b] for a, b in itertools.pairwise(ends))

@@ -114,8 +114,8 @@ def test_words_of_unsplit_text():
 
 
 def test_characters_of_unsplit_text_are_symbols():
-    # Once there has been enough text beyond ASCII, words of any characters are merged side by side; those with characters
-    # that fall back to bytes are not.
+    # Once there has been enough text beyond ASCII, words of any characters are merged side by side; those with
+    # characters that fall back to bytes are not.
     tokenizer = unsplit_tokenizer()
     tokenizer.encode_batch_ids(["漢字 да не ba " * 20_000] * 16)
     for seed in (11, 12):

@@ -126,9 +126,10 @@ def run_vocabularies(draw):
 @settings(max_examples=400, deadline=None)
 @given(run_vocabularies(), st.integers(0, 2**32))
 def test_rows_of_few_runs(model, seed):
-    # All places of a pair at once, where nothing that arises on the way comes first: beside the queue, and the reference.
+    # All places of a pair at once, where nothing that arises on the way comes first: beside the queue and the reference.
     vocab, merges = model
-    merges = [*merges, ("**", "**"), ("**", "a"), ("**", "b"), ("a", "**"), ("b", "**"), ("-", "**"), ("**", "-")]  # no cuts
+    # As far as is known beforehand any two characters might be joined: nothing is cut off.
+    merges = [*merges, ("**", "**"), ("**", "a"), ("**", "b"), ("a", "**"), ("b", "**"), ("-", "**"), ("**", "-")]
     vocab = {s: i for i, s in enumerate(dict.fromkeys([*vocab, "*", "**", *(a + b for a, b in merges)]))}
     by_runs = BPEModel(vocab, merges)
     by_queue = BPEModel({**vocab, "unused 1": len(vocab), "unused 2": len(vocab)}, merges)
@@ -143,8 +144,8 @@ def test_rows_of_few_runs(model, seed):
         assert found == answer_of_reference(theirs, word), word
 
 
-# A pair that arises at one place ranks before the pair that is being merged, and the next places come out otherwise: found by trying
-# what happens without each of the looks at such pairs.
+# A pair that arises at one place ranks before the pair that is being merged, and the next places come out otherwise:
+# found by trying what happens without each of the looks at such pairs.
 EARLIER = [
     ("b aa,baa a,a a", "b" + "a" * 5),
     ("a aaa,aa a,a a,aaaa aa", "aaaa"),
@@ -154,9 +155,9 @@ EARLIER = [
 ]
 
 
-@pytest.mark.parametrize("lines, word", EARLIER)
+@pytest.mark.parametrize(("lines", "word"), EARLIER)
 def test_pair_that_arises_and_comes_first(lines, word):
-    # No merge makes "--" of two dashes, but as far as is known beforehand others might be joined to one: nothing is cut off.
+    # No merge makes "--" of two dashes, but others might be joined to one, as far as is known beforehand: no cuts.
     merges = [tuple(line.split()) for line in lines.split(",")]
     merges += [("--", "--"), ("--", "a"), ("--", "b"), ("a", "--"), ("b", "--")]
     vocab = {s: i for i, s in enumerate(dict.fromkeys(["a", "b", "-", "--", *(a + b for a, b in merges)]))}

@@ -1,0 +1,43 @@
+"""Whole corpora, beside what the reference said of them once (benchmarks/reference_digests.json).
+
+Every real tokenizer reads the smallest corpus; of the large ones each gets one tokenizer of every kind of scanner here.
+`python -m benchmarks matrix` has all of them, with tiers and threads.
+"""
+
+import os
+import pathlib
+import sys
+from importlib import import_module
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
+matrix = import_module("benchmarks.matrix")
+
+DATA = pathlib.Path(os.environ.get("HFTOK_TEST_DATA", "no-such-folder"))
+LARGE = [
+    ("bert-base-uncased", "multilingual"),
+    ("qwen3", "multilingual"),
+    ("llama3.1", "chinese"),
+    ("gemma3", "chinese"),
+    ("deepseek-v3", "code"),
+    ("llama2", "code"),
+    ("gpt2", "english"),
+    ("xlm-roberta-base", "english"),
+]
+CELLS = sorted({tuple(cell.split()) for cell in matrix.recorded() if cell.endswith(" sentences")} | set(LARGE))
+
+
+@pytest.mark.parametrize(("name", "corpus"), CELLS)
+def test_ids_are_the_references(name, corpus):
+    path = DATA / "tokenizers" / name / "tokenizer.json"
+    text = DATA / "corpora" / f"{corpus}.txt"
+    if not path.is_file() or not text.is_file():
+        pytest.skip(f"{name} or {corpus} is not here (HFTOK_TEST_DATA)")
+    cell = matrix.recorded()[f"{name} {corpus}"]
+    data = text.read_bytes()
+    assert matrix.key_of(path.read_bytes()) == cell["tokenizer"], "the reference was asked for another tokenizer"
+    assert matrix.key_of(data) == cell["corpus"], "the reference was asked for another corpus"
+    found = matrix.document_digests(str(path), data)
+    assert len(found) == cell["documents"]
+    assert matrix.cell_digest(found) == cell["digest"], "python -m benchmarks matrix --digests FOLDER says where"
