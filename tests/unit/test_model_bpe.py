@@ -126,7 +126,7 @@ def run_vocabularies(draw):
 @settings(max_examples=400, deadline=None)
 @given(run_vocabularies(), st.integers(0, 2**32))
 def test_rows_of_few_runs(model, seed):
-    # All places of a pair at once, where nothing that arises on the way comes first: beside the queue and the reference.
+    # All places of a pair at once, where nothing that arises on the way comes first: as the queue, and the reference.
     vocab, merges = model
     # As far as is known beforehand any two characters might be joined: nothing is cut off.
     merges = [*merges, ("**", "**"), ("**", "a"), ("**", "b"), ("a", "**"), ("b", "**"), ("-", "**"), ("**", "-")]

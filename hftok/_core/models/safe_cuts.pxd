@@ -60,6 +60,15 @@ cdef inline uint64_t size_bit(int64_t size) noexcept nogil:
     return <uint64_t>1 << (size if size < 63 else 63)
 
 
+cdef inline bint is_marked(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
+    """Whether the word is marked, where CutTable.whole is not NULL; at worst one too many."""
+    cdef uint64_t bit
+    if not t.sizes[text[0]] & size_bit(size):
+        return False
+    bit = word_bit(t, text, size)
+    return t.whole[bit >> 6] >> (bit & 63) & 1
+
+
 # Whether a word that is cut at these places, offsets into text in order, must stay whole after all, where CutTable.whole is not
 # NULL; at worst one too many.
 cdef bint stays_whole(const CutTable *t, const uint8_t *text, int64_t begin, int64_t end, const uint32_t *cuts, int64_t n) noexcept nogil

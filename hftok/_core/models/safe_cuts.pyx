@@ -47,14 +47,6 @@ cdef inline int char_at(const uint8_t *p, int64_t n) noexcept nogil:
     return length
 
 
-cdef inline bint is_marked(const CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
-    cdef uint64_t bit
-    if not t.sizes[text[0]] & size_bit(size):
-        return False
-    bit = word_bit(t, text, size)
-    return t.whole[bit >> 6] >> (bit & 63) & 1
-
-
 cdef void mark_word(CutTable *t, const uint8_t *text, int64_t size) noexcept nogil:
     cdef uint64_t bit = word_bit(t, text, size)
     cdef int first = char_at(text, size), length = 0

@@ -6,7 +6,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, may_join, stays_whole
+from hftok._core.models.safe_cuts cimport CutTable, cut_hash, cut_key, is_marked, may_join, stays_whole
 from hftok._core.text cimport utf8_decode, utf8_prev
 from hftok._core.worker cimport SCAN_OK, RawRules, Worker, worker_join_room
 
@@ -172,20 +172,44 @@ cdef inline int64_t next_bit_not(const uint64_t *bits, int64_t at) noexcept nogi
     return i * 64 + ht_ctz64(found)
 
 
-cdef void drop_marked(const CutTable *t, const uint8_t *text, uint64_t *cuts, int64_t begin, int64_t end, uint32_t *scratch) noexcept nogil:
-    """No cuts inside text[begin:end] if it must stay whole."""
-    cdef int64_t i, k = 0
-    cdef uint64_t bits
+cdef void drop_cuts(uint64_t *cuts, int64_t begin, int64_t end) noexcept nogil:
+    """No cuts in [begin, end)."""
+    cdef int64_t i
     for i in range(begin >> 6, (end + 63) >> 6):
-        bits = cuts[i]
-        if i == begin >> 6:
-            bits &= <uint64_t>-1 << (begin & 63)
-        if i == end >> 6:
-            bits &= (<uint64_t>1 << (end & 63)) - 1
-        k += ht_positions(bits, <uint32_t>(i * 64), scratch + k)
-    if k and stays_whole(t, text, begin, end, scratch, k):
-        for i in range(k):
-            cuts[scratch[i] >> 6] &= ~(<uint64_t>1 << (scratch[i] & 63))
+        cuts[i] &= ~((<uint64_t>-1 << (begin & 63) if i == begin >> 6 else <uint64_t>-1)
+                     & ((<uint64_t>1 << (end & 63)) - 1 if i == end >> 6 else <uint64_t>-1))
+
+
+cdef void drop_marked(const CutTable *t, const uint8_t *text, const uint64_t *begins, uint64_t *cuts, int64_t at) noexcept nogil:
+    """No cuts in the chunk that text[at] belongs to, but does not begin, if it is marked, or one of its parts is that end or
+    begin with the characters before and behind `at`."""
+    cdef int64_t begin = last_bit(begins, at), end = next_bit(begins, at + 1)
+    cdef int64_t left = last_part(begins, cuts, at - 1), right = next_part(begins, cuts, at)
+    if left == begin and right == end:
+        return                   # it has no cuts
+    if is_marked(t, text + left, right - left) or is_marked(t, text + begin, end - begin) or (
+            right == at and is_marked(t, text + at, next_part(begins, cuts, at + 1) - at)):
+        drop_cuts(cuts, begin + 1, end)
+
+
+cdef inline int64_t next_part(const uint64_t *begins, const uint64_t *cuts, int64_t at) noexcept nogil:
+    """The first place from `at` on where a chunk or a part begins; there is one."""
+    cdef int64_t i = at >> 6
+    cdef uint64_t found = (begins[i] | cuts[i]) & (<uint64_t>-1 << (at & 63))
+    while not found:
+        i += 1
+        found = begins[i] | cuts[i]
+    return i * 64 + ht_ctz64(found)
+
+
+cdef inline int64_t last_part(const uint64_t *begins, const uint64_t *cuts, int64_t at) noexcept nogil:
+    """The last such place up to `at`; there is one."""
+    cdef int64_t i = at >> 6
+    cdef uint64_t found = (begins[i] | cuts[i]) & ((<uint64_t>2 << (at & 63)) - 1)
+    while not found:
+        i -= 1
+        found = begins[i] | cuts[i]
+    return i * 64 + highest_bit(found)
 
 
 cdef inline uint64_t short_chunks(const uint64_t *begins, int64_t i, uint64_t *left) noexcept nogil:
@@ -253,7 +277,7 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     cdef uint32_t *starts = w.starts + first
     cdef uint32_t *scratch = w.ends + first
     cdef int64_t size = end - base, words = size // 64 + 1, i, j, k, m, at, stop
-    cdef uint64_t here, left_one = 0, left_three = 0, left_wide = 0, left_found = 0, found
+    cdef uint64_t here, left_one = 0, left_three = 0, left_wide = 0, found
     cdef bint any = ht_wide_cuts(text, size, t.gate, t.wide_gate, t.bits, <uint32_t>t.mask, t.marks if t.whole != NULL else NULL,
                                  c' ', wide, cuts, marked)
     starts[n] = <uint32_t>end
@@ -272,8 +296,8 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
             m = cut_chunk(w.rules, w.text, base + at, base + stop, scratch)
             for j in range(m):
                 set_bit(cuts, scratch[j] - base)
-            if t.whole != NULL:
-                drop_marked(t, text, cuts, at, stop, scratch)
+            if m and t.whole != NULL and stays_whole(t, w.text, base + at, base + stop, scratch, m):
+                drop_cuts(cuts, at + 1, stop)
     set_bit(begins, size)
     for i in range(words):
         # Two characters, or a blank and one, stay together.
@@ -294,7 +318,7 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
                 at = i * 64 + ht_ctz64(found)
                 found &= found - 1
                 if at < size:
-                    drop_marked(t, text, cuts, last_bit(begins, at), next_bit(begins, at + 1), scratch)
+                    drop_marked(t, text, begins, cuts, at)
     begins[size >> 6] &= ~(<uint64_t>1 << (size & 63))
     k = 0
     for i in range(words):
