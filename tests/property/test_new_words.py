@@ -173,14 +173,18 @@ def test_whole_words_come_first_with_ignore_merges():
 CHARACTERS = "漢字日本語文東京大学一二三四五六七八九十"
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_parts_of_words_are_no_whole_words(seed):
+@pytest.mark.parametrize("others", ["", "aé\u2014", "aéßдж" * 8])
+@pytest.mark.parametrize("least", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_words_are_no_whole_words(seed, least, others):
     """A word is cut where no merge joins its characters, but for tokens that no merge makes: a word that is one stays
-    whole, and a part that looks like one is not it."""
+    whole, and a part that looks like one is not it. least: characters of such a token."""
     rng = random.Random(seed)
+    characters = CHARACTERS + others * 2
 
     def run() -> str:
-        return "".join(rng.choice(CHARACTERS) for _ in range(rng.randint(1, 14)))
+        most = 40 if rng.random() < 0.05 else 14
+        return "".join(rng.choice(characters) for _ in range(rng.randint(1, most)))
 
     tokenizer = hftok.Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -192,7 +196,9 @@ def test_parts_of_words_are_no_whole_words(seed):
     model = json.loads(tokenizer.to_str())["model"]
     merges = [tuple(merge) for merge in model["merges"]]
     vocab = model["vocab"]
-    parts = ["".join(rng.choice(CHARACTERS) for _ in range(rng.choice([1, 2, 2, 2, 3, 4]))) for _ in range(60)]
+    characters += "龍虎"  # of which no merge makes a token
+    lengths = [1, 2, 2, 2, 3, 4] if least == 1 else [2, 2, 3, 4]
+    parts = ["".join(rng.choice(characters) for _ in range(rng.choice(lengths))) for _ in range(60)]
     for part in parts:
         vocab.setdefault(pre_tokenizers.ByteLevel(False).pre_tokenize_str(part)[0][0], len(vocab))
     tokenizer.model = models.BPE(vocab, merges, ignore_merges=True)

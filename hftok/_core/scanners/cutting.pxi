@@ -181,14 +181,13 @@ cdef void drop_cuts(uint64_t *cuts, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef void drop_marked(const CutTable *t, const uint8_t *text, const uint64_t *begins, uint64_t *cuts, int64_t at) noexcept nogil:
-    """No cuts in the chunk that text[at] belongs to, but does not begin, if it is marked, or one of its parts is that end or
-    begin with the characters before and behind `at`."""
+    """No cuts in the chunk that text[at] belongs to, but does not begin, if it is marked, or that part of it to which the byte
+    before belongs."""
     cdef int64_t begin = last_bit(begins, at), end = next_bit(begins, at + 1)
     cdef int64_t left = last_part(begins, cuts, at - 1), right = next_part(begins, cuts, at)
     if left == begin and right == end:
         return                   # it has no cuts
-    if is_marked(t, text + left, right - left) or is_marked(t, text + begin, end - begin) or (
-            right == at and is_marked(t, text + at, next_part(begins, cuts, at + 1) - at)):
+    if is_marked(t, text + left, right - left) or is_marked(t, text + begin, end - begin):
         drop_cuts(cuts, begin + 1, end)
 
 
@@ -308,7 +307,9 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     if t.whole != NULL:
         left_three = 0
         for i in range(words):
-            # A marked word may begin three bytes before, or some part of the chunk is of other characters.
+            # A marked word may begin three bytes before; or here other characters begin or end inside a chunk, and the part with
+            # the byte before is of such, or of both. All parts are met: one of two wide characters and more at its second, any
+            # other at its last byte, or where it goes on with other characters. (Wide characters alone are no words: marks_char.)
             here = begins[i] | cuts[i]
             found = marked[i] & (here << 3 | left_three)
             found |= (wide[i] ^ (wide[i] << 1 | left_wide)) & ~begins[i]
