@@ -206,7 +206,7 @@ def test_parts_of_words_are_no_whole_words(seed, least, others):
         " ".join(rng.choice([run(), rng.choice(parts), run() + rng.choice(parts)]) for _ in range(40))
         for _ in range(300)
     ]
-    texts += [" ".join(run() for _ in range(3000))] * 60
+    texts += [" ".join(run() for _ in range(3000))] * 80
     assert sum(len(text.encode()) for text in texts) > 1 << 22
     ids, offsets = exactly(tokenizer, texts[:301], False)
     for _ in range(2):

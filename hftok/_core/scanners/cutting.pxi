@@ -307,9 +307,9 @@ cdef int64_t cut_slice(Worker *w, int64_t first, int64_t n, int64_t base, int64_
     if t.whole != NULL:
         left_three = 0
         for i in range(words):
-            # A marked word may begin three bytes before; or here other characters begin or end inside a chunk, and the part with
-            # the byte before is of such, or of both. All parts are met: one of two wide characters and more at its second, any
-            # other at its last byte, or where it goes on with other characters. (Wide characters alone are no words: marks_char.)
+            # A marked word may begin three bytes before; or here other characters begin or end inside a chunk, and some are in the
+            # part with the byte before. So all parts are met: one that begins with two wide characters at the second, one with
+            # others where these begin or end. (No single wide character is marked: marks_char.)
             here = begins[i] | cuts[i]
             found = marked[i] & (here << 3 | left_three)
             found |= (wide[i] ^ (wide[i] << 1 | left_wide)) & ~begins[i]
