@@ -6,9 +6,9 @@ home bucket themselves (simd/block.h) and come here for its neighbour, with whic
 Of those up to 4096 a line holds the length, a hash and both ends, and the arena the whole text, behind the answer (rules
 made of dashes, addresses: rare, and dear to encode). Longer ones are never stored. A value holds up to four ids; longer answers lie in an arena, in blocks with free lists.
 
-Budget. Tables start small and double while all of it fits the budget; as long as they are small they double early, for what finds
-its home bucket full costs several times as much. When a table cannot grow any more, a chunk is let in
-at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
+Budget. Tables start small and double, while all of it fits the budget, when every second bucket (every fourth line) has a key; as long
+as they are small they double earlier, for what finds its home bucket full costs several times as much. A table that cannot grow
+any more is filled to twice that; then a chunk is let in at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
 full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
 
 A key of at most 16 bytes that finds both of its buckets full goes to the long table (`aside`). When it is asked for there it comes
