@@ -17,8 +17,8 @@ cdef struct CutTable:
     uint64_t *whole
     uint64_t whole_mask      # number of bits - 1
     uint64_t sizes[256]      # by a word's first byte: a bit for each number of bytes that a marked one has, the last for 63 and more
-    uint8_t marks[256]       # the pairs of characters with which marked words begin (mark_word)
-    int32_t marks_char       # a marked word is a single character of three bytes: `marks` does not tell all
+    uint8_t marks[256]       # pairs of wide characters with which marked words begin: two bits by their hash (mark_word)
+    int32_t marks_char       # a marked word is a single wide character: `marks` does not tell all
 
 
 cdef inline uint32_t cut_key(uint32_t left) noexcept nogil:
@@ -48,7 +48,7 @@ cdef inline bint may_join(const CutTable *t, uint32_t left, uint8_t left_last, u
     return t.bits[h >> 6] >> (h & 63) & 1
 
 
-# Mark a word, of whose text 8 bytes from the first on are readable.
+# Mark a word, of whose text 8 bytes from the first on are readable. Wide characters have three bytes and begin at U+3000.
 cdef void mark_word(CutTable *t, const uint8_t *text, int64_t size) noexcept nogil
 
 # The bit that a word of `size` bytes has in CutTable.whole; 8 bytes from its first on are readable.

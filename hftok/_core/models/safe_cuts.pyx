@@ -27,6 +27,7 @@ from hftok._core.text cimport utf8_decode, utf8_len, utf8_prev
 
 cdef enum:
     PROBE = 0x4E00
+    WIDE = 0xE3              # first byte of the characters that scanners call wide: three bytes, from U+3000 on
 
 
 cdef inline bint is_continuation(uint8_t b) noexcept nogil:
@@ -53,12 +54,12 @@ cdef void mark_word(CutTable *t, const uint8_t *text, int64_t size) noexcept nog
     cdef uint32_t product
     t.whole[bit >> 6] |= <uint64_t>1 << (bit & 63)
     t.sizes[text[0]] |= size_bit(size)
-    if first == 0:
-        return                   # it begins inside a character, where nothing is cut
-    if first == size:
-        t.marks_char |= first == 3
-    elif char_at(text + first, size - first):
-        product = cut_product(utf8_decode(text, &length), utf8_decode(text + first, &length))
+    if first != 3 or text[0] < WIDE:
+        return
+    if size == 3:
+        t.marks_char = 1
+    elif text[3] >= WIDE and char_at(text + 3, size - 3) == 3:
+        product = cut_product(utf8_decode(text, &length), utf8_decode(text + 3, &length))
         t.marks[product >> 25] |= <uint8_t>(1 << (product >> 22 & 7))
         t.marks[128 + (product >> 15 & 127)] |= <uint8_t>(1 << (product >> 12 & 7))
 
