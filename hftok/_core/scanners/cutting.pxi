@@ -1,8 +1,10 @@
 # Where chunks are cut: at characters side by side that no merge ever joins (models/safe_cuts.pyx). Compiled once per CPU tier.
 #
-# Text of Chinese, Japanese and Korean, most of whose places to cut are between characters of three bytes, is looked through a slice
-# at a time where the tier can and ids alone are wanted (`cut_slice`): bit sets say where chunks begin and where such characters may be
-# cut, and no branch depends on the text. Everything else goes chunk by chunk, from character to character (`cut_chunk`).
+# Where the tier can, a slice of text is looked through at once, by bit sets that have a bit for each byte: where chunks begin, where
+# characters may be cut, which chunks are too short for it. No branch depends on the text. Behind regular expressions that serves
+# wide characters, those of three bytes from U+3000 on (Chinese, Japanese, Korean; `cut_slice`); in text that nothing splits, all of them
+# (`unsplit_starts`). Elsewhere, and where word numbers are wanted, it goes chunk by chunk, from character to character
+# (`cut_chunk`).
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
