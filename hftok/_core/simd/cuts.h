@@ -5,6 +5,33 @@
 #include "block.h"
 
 #if defined(HT_AVX512)
+/* Sixteen characters of three bytes each, the first bytes of v: four bytes a lane, the last one 0. */
+HT_INLINE __m512i ht_thirds(__m512i v) {
+    const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
+                                           0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
+                                           0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
+    return _mm512_maskz_permutexvar_epi8(0x7777777777777777ull, thirds, v);
+}
+
+HT_INLINE __m512i ht_thirds_code_points(__m512i x) {
+    return _mm512_or_si512(
+        _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0xF)), 12),
+                        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F00)), 2)),
+        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F0000)), 16));
+}
+
+/* cut_product of pairs of characters below U+10000: keys are those of the left ones (cut_key). */
+HT_INLINE __m512i ht_cut_products(__m512i keys, __m512i right) {
+    return _mm512_mullo_epi32(_mm512_xor_si512(keys, right), _mm512_set1_epi32((int)0x9E3779B1u));
+}
+
+/* Bit 0 of each lane of `live`: some merge joins the pair with that product; it is set in the other lanes. */
+HT_INLINE __m512i ht_joined(__m512i products, __mmask16 live, const uint64_t *bits, uint32_t mask) {
+    const __m512i h = _mm512_and_si512(_mm512_xor_si512(products, _mm512_srli_epi32(products, 15)), _mm512_set1_epi32((int)mask));
+    const __m512i words = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), live, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+    return _mm512_srlv_epi32(words, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+}
+
 /* How many of the characters of p[0:n], which is valid UTF-8 and begins a character, have three bytes, one after the other; 16 at
  * most. 64 bytes are readable. */
 HT_INLINE int ht_wide_run(const uint8_t *p, int64_t n) {
@@ -19,27 +46,15 @@ HT_INLINE int ht_wide_run(const uint8_t *p, int64_t n) {
  * base + 3i for each character i that no merge joins to the one before it, and returns their number; room for 16. */
 HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last, const uint8_t *gate, const uint64_t *bits,
                           uint32_t mask, uint32_t base, uint32_t *out) {
-    const __m512i v = _mm512_loadu_si512((const void *)p);
-    const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
-                                           0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
-                                           0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
-    const __m512i x = _mm512_maskz_permutexvar_epi8(0x7777777777777777ull, thirds, v);
-    const __m512i right = _mm512_or_si512(
-        _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0xF)), 12),
-                        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F00)), 2)),
-        _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F0000)), 16));
+    const __m512i x = ht_thirds(_mm512_loadu_si512((const void *)p)), right = ht_thirds_code_points(x);
     const __m512i before = _mm512_alignr_epi32(_mm512_slli_epi32(right, 16), _mm512_set1_epi32((int)left), 15);
     const __m512i lasts = _mm512_alignr_epi32(_mm512_srli_epi32(x, 16), _mm512_set1_epi32((int)last), 15);
     const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(lasts, 8), _mm512_and_si512(x, _mm512_set1_epi32(0xFF)));
-    __m512i h = _mm512_mullo_epi32(_mm512_xor_si512(before, right), _mm512_set1_epi32((int)0x9E3779B1u));
-    __m512i joined, gated;
-    __mmask16 cut;
-    h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
-    joined = _mm512_i32gather_epi32(_mm512_srli_epi32(h, 5), (const void *)bits, 4);
-    gated = _mm512_i32gather_epi32(_mm512_srli_epi32(pair, 5), (const void *)gate, 4);
-    joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
-    gated = _mm512_srlv_epi32(gated, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
-    cut = (__mmask16)(_mm512_testn_epi32_mask(_mm512_or_si512(joined, gated), _mm512_set1_epi32(1)) & ((1u << c) - 1));
+    const __mmask16 live = (__mmask16)((1u << c) - 1);
+    const __m512i joined = ht_joined(ht_cut_products(before, right), live, bits, mask);
+    const __m512i gated = _mm512_srlv_epi32(_mm512_i32gather_epi32(_mm512_srli_epi32(pair, 5), (const void *)gate, 4),
+                                            _mm512_and_si512(pair, _mm512_set1_epi32(31)));
+    const __mmask16 cut = _mm512_mask_testn_epi32_mask(live, _mm512_or_si512(joined, gated), _mm512_set1_epi32(1));
     _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
         _mm512_set1_epi32((int)base), _mm512_set_epi32(45, 42, 39, 36, 33, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0))));
     return ht_popcount64(cut);
@@ -53,9 +68,6 @@ HT_INLINE int ht_cut_wide(const uint8_t *p, int c, uint32_t left, uint32_t last,
 #define HT_WIDE_CUTS 1
 HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, const uint8_t *wide_gate, const uint64_t *bits,
                           uint32_t mask, const uint8_t *marks, uint32_t blank, uint64_t *wide, uint64_t *cuts, uint64_t *marked) {
-    const __m512i thirds = _mm512_set_epi8(0, 47, 46, 45, 0, 44, 43, 42, 0, 41, 40, 39, 0, 38, 37, 36, 0, 35, 34, 33, 0, 32, 31, 30,
-                                           0, 29, 28, 27, 0, 26, 25, 24, 0, 23, 22, 21, 0, 20, 19, 18, 0, 17, 16, 15, 0, 14, 13, 12,
-                                           0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
     const uint64_t every_third = 0x0000249249249249ull;          /* bits 0, 3, ... 45 */
     const __m512i gate_low = _mm512_loadu_si512((const void *)wide_gate), gate_high = _mm512_loadu_si512((const void *)(wide_gate + 64));
     __m512i marks0 = gate_low, marks1 = gate_low, marks2 = gate_low, marks3 = gate_low;
@@ -71,7 +83,7 @@ HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, cons
         marks3 = _mm512_loadu_si512((const void *)(marks + 192));
     }
     while (at < n) {
-        __m512i v = _mm512_loadu_si512((const void *)(p + at)), x, right, before, lasts, product, h, joined, gated;
+        __m512i v = _mm512_loadu_si512((const void *)(p + at)), x, right, before, lasts, product, joined, gated;
         uint64_t leads = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xE3)), _mm512_set1_epi8(13));
         uint32_t key = 0, not_first = 0xFFFE;
         __mmask16 live, cut;
@@ -101,22 +113,17 @@ HT_APART int ht_wide_cuts(const uint8_t *p, int64_t n, const uint8_t *gate, cons
             key = (left << 16) ^ ((left >> 16) * 0x85EBCA6Bu);
             not_first |= (uint32_t)(~gate[pair >> 3] >> (pair & 7)) & 1;
         }
-        x = _mm512_maskz_permutexvar_epi8(0x7777777777777777ull, thirds, v);
-        right = _mm512_or_si512(
-            _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0xF)), 12),
-                            _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F00)), 2)),
-            _mm512_srli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x3F0000)), 16));
+        x = ht_thirds(v);
+        right = ht_thirds_code_points(x);
         before = _mm512_alignr_epi32(_mm512_slli_epi32(right, 16), _mm512_set1_epi32((int)key), 15);
-        product = _mm512_mullo_epi32(_mm512_xor_si512(before, right), _mm512_set1_epi32((int)0x9E3779B1u));
-        h = _mm512_and_si512(_mm512_xor_si512(product, _mm512_srli_epi32(product, 15)), _mm512_set1_epi32((int)mask));
-        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), live, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+        product = ht_cut_products(before, right);
+        joined = ht_joined(product, live, bits, mask);
         /* the gate of two such characters: 64 last bytes times 16 first ones */
         lasts = _mm512_alignr_epi32(_mm512_srli_epi32(x, 16), _mm512_setzero_si512(), 15);
         gated = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(lasts, _mm512_set1_epi32(0x3F)), 1),
                                 _mm512_and_si512(_mm512_srli_epi32(x, 3), _mm512_set1_epi32(1)));
         gated = _mm512_permutex2var_epi8(gate_low, gated, gate_high);
         gated = _mm512_maskz_srlv_epi32(0xFFFE, gated, _mm512_and_si512(x, _mm512_set1_epi32(7)));
-        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
         cut = (__mmask16)(_mm512_mask_testn_epi32_mask(live, _mm512_or_si512(joined, gated), _mm512_set1_epi32(1)) & not_first);
         {
             const uint64_t all = ht_low_bits(3 * run), places = _pdep_u64(cut, every_third);
@@ -196,7 +203,7 @@ HT_APART uint64_t ht_other_cuts(const uint8_t *p, uint64_t at, const uint64_t *b
         const __mmask16 known = live & _mm512_cmplt_epu32_mask(r0, _mm512_set1_epi32(0xF0))
                                 & ~(left3 & _mm512_cmplt_epu32_mask(l3, _mm512_set1_epi32(0xC0)));
         const __m512i m = _mm512_and_si512(r1, low), e = _mm512_and_si512(l1, low), d = _mm512_and_si512(l2, low);
-        __m512i right = r0, left = l1, h, joined;
+        __m512i right = r0, left = l1, joined;
         right = _mm512_mask_mov_epi32(right, right2, _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(r0, _mm512_set1_epi32(0x1F)), 6), m));
         right = _mm512_mask_mov_epi32(right, right3, _mm512_or_si512(_mm512_slli_epi32(_mm512_or_si512(
             _mm512_slli_epi32(_mm512_and_si512(r0, _mm512_set1_epi32(0xF)), 6), m), 6), _mm512_and_si512(r2, low)));
@@ -205,10 +212,7 @@ HT_APART uint64_t ht_other_cuts(const uint8_t *p, uint64_t at, const uint64_t *b
             _mm512_slli_epi32(_mm512_and_si512(l3, _mm512_set1_epi32(0xF)), 6), d), 6), e));
         right = _mm512_mask_mov_epi32(right, _mm512_cmpeq_epi32_mask(right, space), mark);
         left = _mm512_mask_mov_epi32(left, _mm512_cmpeq_epi32_mask(left, space), mark);
-        h = _mm512_mullo_epi32(_mm512_xor_si512(_mm512_slli_epi32(left, 16), right), _mm512_set1_epi32((int)0x9E3779B1u));
-        h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
-        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), known, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
-        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
+        joined = ht_joined(ht_cut_products(_mm512_slli_epi32(left, 16), right), known, bits, mask);
         found |= (uint64_t)_mm512_mask_testn_epi32_mask(known, joined, _mm512_set1_epi32(1)) << i;
     }
     return _pdep_u64(found, at);
@@ -251,16 +255,13 @@ HT_INLINE int ht_cut_mixed(const uint8_t *p, int64_t n, uint32_t left, uint32_t 
         const __m512i lasts = _mm512_alignr_epi32(ends, _mm512_set1_epi32((int)last), 15);
         const __m512i pair = _mm512_or_si512(_mm512_slli_epi32(lasts, 8), x0);
         const __mmask16 beyond = _mm512_cmpge_epu32_mask(_mm512_or_si512(before, right), _mm512_set1_epi32(0x80)) & (__mmask16)((1u << c) - 1);
-        __m512i h = _mm512_mullo_epi32(_mm512_xor_si512(keys, right), _mm512_set1_epi32((int)0x9E3779B1u));
         __m512i joined, gated;
         __mmask16 cut;
         at = _mm_extract_epi8(_mm_shuffle_epi8(places, _mm_set1_epi8((char)(c - 1))), 0);
         *size = at + (p[at] < 0x80 ? 1 : p[at] < 0xE0 ? 2 : 3);
         if (!beyond) return 0;
-        h = _mm512_and_si512(_mm512_xor_si512(h, _mm512_srli_epi32(h, 15)), _mm512_set1_epi32((int)mask));
-        joined = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), beyond, _mm512_srli_epi32(h, 5), (const void *)bits, 4);
+        joined = ht_joined(ht_cut_products(keys, right), beyond, bits, mask);
         gated = _mm512_mask_i32gather_epi32(_mm512_set1_epi32(-1), beyond, _mm512_srli_epi32(pair, 5), (const void *)gate, 4);
-        joined = _mm512_srlv_epi32(joined, _mm512_and_si512(h, _mm512_set1_epi32(31)));
         gated = _mm512_srlv_epi32(gated, _mm512_and_si512(pair, _mm512_set1_epi32(31)));
         cut = _mm512_mask_testn_epi32_mask(beyond, _mm512_or_si512(joined, gated), _mm512_set1_epi32(1));
         _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(cut, _mm512_add_epi32(
