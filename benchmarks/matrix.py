@@ -45,8 +45,9 @@ def main(arguments: list[str]) -> int:
         options.digests.mkdir(parents=True, exist_ok=True)
     if options.record:
         return _record(options)
-    if len(options.threads) > 1 or options.tiers:  # both are read once by a process
-        return _other_processes(arguments, options)
+    asked = len(options.threads) > 1 or os.environ.get("OMP_NUM_THREADS") != str(options.threads[0])
+    if asked or options.tiers:  # both are read once by a process
+        return _other_processes(options)
     failed = 0
     for corpus, name in itertools.product(options.corpora, options.tokenizers):
         failed += not _cell(name, corpus, options)
@@ -58,7 +59,7 @@ def _names(folder: str, pattern: str, parent: bool = False) -> list[str]:
     return sorted(path.parent.name if parent else path.stem for path in (DATA / folder).glob(pattern))
 
 
-def _other_processes(arguments: list[str], options: argparse.Namespace) -> int:
+def _other_processes(options: argparse.Namespace) -> int:
     status = 0
     for tier, threads in itertools.product(options.tiers or [None], options.threads):
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
@@ -69,6 +70,7 @@ def _other_processes(arguments: list[str], options: argparse.Namespace) -> int:
         command += ["--digests", str(options.digests)] if options.digests else []
         command += ["--threads", str(threads), "--tokenizers", *options.tokenizers, "--corpora", *options.corpora]
         command += ["--megabytes", str(options.megabytes)] if options.megabytes else []
+        command += ["--reference-only"] if options.reference_only else []
         status |= subprocess.run(command, env=environment).returncode
     return status
 

@@ -1,6 +1,6 @@
 """Whole corpora, beside what the reference said of them once (benchmarks/reference_digests.json).
 
-Every real tokenizer reads the smallest corpus; of the large ones each gets one tokenizer of every kind of scanner here.
+Every real tokenizer reads the smallest corpus; each of the large ones is read by two of different kinds.
 `python -m benchmarks matrix` has all of them, with tiers and threads.
 """
 
