@@ -48,16 +48,34 @@ cdef struct ChunkCache:
     hash_long_fn hash_long
 
 
-cdef inline void put_id(Value *v, int64_t i, uint32_t id) noexcept nogil:
-    """Token i of an answer that is not spilled; id < 2**24."""
-    cdef uint8_t *p = <uint8_t *>v + INLINE_BYTES * i
-    p[0] = <uint8_t>id
-    p[1] = <uint8_t>(id >> 8)
-    p[2] = <uint8_t>(id >> 16)
+cdef inline bint put_ids(Value *v, const uint32_t *ids, int64_t n) noexcept nogil:
+    """Make v the answer of n tokens, without cuts; False, and v is as it was, if it must be spilled."""
+    cdef uint32_t all = 0
+    cdef int64_t i
+    cdef uint8_t *p = <uint8_t *>v
+    if n > INLINE_IDS:
+        return False
+    for i in range(n):
+        all |= ids[i]
+    if all >> (8 * INLINE_BYTES):
+        return False
+    v.block = v.count = v.text_words = 0
+    v.meta = <uint32_t>n
+    for i in range(n):
+        p[0] = <uint8_t>ids[i]
+        p[1] = <uint8_t>(ids[i] >> 8)
+        p[2] = <uint8_t>(ids[i] >> 16)
+        p += INLINE_BYTES
+    return True
 
 
-cdef inline bint fits_inline(uint32_t id) noexcept nogil:
-    return id >> (8 * INLINE_BYTES) == 0
+cdef inline void put_cut(Value *v, int64_t i, uint32_t at) noexcept nogil:
+    """Token i, which is not the first, begins at that byte of the chunk."""
+    v.meta |= at << (META_CUT + META_CUT_STEP * (i - 1))
+
+
+cdef inline uint32_t cut_of(const Value *v, int64_t i) noexcept nogil:
+    return (v.meta >> (META_CUT + META_CUT_STEP * (i - 1))) & 63
 
 
 cdef int cache_init(ChunkCache *c, int64_t budget, hash_key_fn hash_key, hash_long_fn hash_long) noexcept nogil

@@ -8,8 +8,8 @@ made of dashes, addresses: rare, and dear to encode). Longer ones are never stor
 
 Budget. Tables start small and double, while all of it fits the budget, when every second bucket (every fourth line) has a key; as long
 as they are small they double earlier, for what finds its home bucket full costs several times as much. A table that cannot grow
-any more is filled to twice that; then a chunk is let in at its second sighting only (a bitmap of hashes remembers the first) and takes a slot of its home bucket, so the cost of a
-full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
+any more is filled to twice that; then a chunk is let in at its second sighting only (a bitmap of hashes remembers the first) and takes
+a slot of its home bucket, so the cost of a full cache is bounded, nothing is ever wiped and memory never grows. What is in the cache never changes an answer.
 
 A key of at most 16 bytes that finds both of its buckets full goes to the long table (`aside`). When it is asked for there it comes
 first in its home bucket, whose second key goes aside instead: what is asked for comes home, however many strings of the

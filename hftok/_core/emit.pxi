@@ -50,7 +50,7 @@ cdef inline void emit_value(Worker *w, int64_t chunk, const Value *v, bint full)
         if w.want_spans:
             for i in range(count - 1):
                 # A first token of no bytes is a word mark, at the place of the first character.
-                cut = w.starts[chunk] + ((v.meta >> (META_CUT + META_CUT_STEP * i)) & 63)
+                cut = w.starts[chunk] + cut_of(v, i + 1)
                 emit_span(w, w.n_ids + i, w.index[s], w.index[cut - (cut > s)] + 1)
                 s = cut
             emit_span(w, w.n_ids + count - 1, w.index[s], w.index[e - 1] + 1)

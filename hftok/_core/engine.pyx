@@ -18,9 +18,9 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 from hftok._core.added_tokens cimport AddedMatcher, Matcher, match_token
 from hftok._core.char_tables cimport CharClassifier
 from hftok._core.chunk_cache cimport (
-    INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, cache_adopt, cache_bytes, cache_clear,
+    INLINE_IDS, LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, Value, cache_adopt, cache_bytes, cache_clear,
     cache_find_aside, cache_find_long, cache_find_overflow, cache_free, cache_init, cache_insert, cache_insert_long,
-    cache_reserve, cache_spill, cache_text_key, fits_inline, ht_key, put_id,
+    cache_reserve, cache_spill, cache_text_key, cut_of, ht_key, put_cut, put_ids,
 )
 from hftok._core.documents cimport (
     DOC_ERR_MEMORY, DOC_ERR_SURROGATE, DOC_RAW, DOC_UCS2, DOC_UCS4, DOC_UTF8, Doc, Documents, Unit, doc_of_str, doc_text,
@@ -444,11 +444,8 @@ cdef class Engine:
         for i in range(v.size):
             p = v.text.data + v.offsets[i]
             n = v.offsets[i + 1] - v.offsets[i]
-            if not 0 < n <= 16 or memchr(p, 0, <size_t>n) != NULL or not fits_inline(v.ids[i]):
+            if not 0 < n <= 16 or memchr(p, 0, <size_t>n) != NULL or not put_ids(&value, &v.ids[i], 1):
                 continue
-            memset(&value, 0, sizeof(value))
-            put_id(&value, 0, v.ids[i])
-            value.meta = 1
             memset(&key, 0, 16)
             memcpy(&key, p, <size_t>n)
             cache_insert(&self.prototype, &key, self.kernels.hash_key(key), &value)
@@ -1039,10 +1036,7 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
             v = cache_find_aside(&w.cache, key, hash)
         if v == NULL and c.seeds != NULL:
             id = seeds_find(c.seeds, key, hash)
-            if id != NO_SEED and fits_inline(id):
-                memset(&value, 0, sizeof(Value))
-                put_id(&value, 0, id)
-                value.meta = 1
+            if id != NO_SEED and put_ids(&value, &id, 1):
                 emit_value(w, chunk, &value, full)
                 cache_insert(&w.cache, key, hash, &value)
                 return 0
@@ -1249,7 +1243,8 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
     """The pieces of a chunk of n bytes as a cache value; False where it is not to be cached."""
     cdef int64_t i, at = 0, words = (n + 3) // 4 if n > LONG_KEY else 0
     cdef uint32_t *block
-    cdef uint32_t spill, most = 0
+    cdef uint32_t spill
+    cdef uint32_t ids[INLINE_IDS]
     cdef bint tiled = True
     memset(value, 0, sizeof(Value))
     if pieces.size == 0:
@@ -1262,16 +1257,15 @@ cdef bint _pack(Worker *w, const TokenVec *pieces, const uint8_t *text, uint32_t
             return False
         if i == 0 and at == 1 and pieces.size > 1 and pieces.data[1].start == 0:
             at = 0               # a word mark before the word, see emit_value
-        most |= pieces.data[i].id
     if at != n:
         tiled = False
-    if tiled and pieces.size <= INLINE_IDS and words == 0 and fits_inline(most):
-        value.meta = <uint32_t>pieces.size
+    if tiled and pieces.size <= INLINE_IDS and words == 0:
         for i in range(pieces.size):
-            put_id(value, i, pieces.data[i].id)
-            if i:
-                value.meta |= <uint32_t>pieces.data[i].start << (META_CUT + META_CUT_STEP * (i - 1))
-        return True
+            ids[i] = pieces.data[i].id
+        if put_ids(value, ids, pieces.size):
+            for i in range(1, pieces.size):
+                put_cut(value, i, <uint32_t>pieces.data[i].start)
+            return True
     if pieces.size > MAX_SPILLED:
         return False
     spill = cache_spill(&w.cache, pieces.size, words)

@@ -23,7 +23,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from hftok._core.chunk_cache cimport (
     INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, ChunkCache, Value, cache_clear, cache_find_long, cache_find_overflow, cache_free,
-    cache_init, cache_insert, cache_insert_long, cache_spill, fits_inline, ht_key, put_id,
+    cache_init, cache_insert, cache_insert_long, cache_spill, ht_key, put_ids,
 )
 from hftok._core.models.merges cimport MergeScratch, merge_scratch_free
 from hftok._core.models.ranks cimport RANKS_EMPTY, RANKS_NO_BYTE, RankTable, ranks_encode
@@ -257,16 +257,8 @@ cdef inline void remember(RankWorker *w, const uint8_t *p, int64_t n, const uint
     cdef Value v
     cdef ht_key key
     cdef uint8_t line[LONG_KEY]
-    cdef uint32_t most = 0
-    cdef int64_t i
     memset(&v, 0, sizeof(Value))
-    for i in range(count if count <= INLINE_IDS else 0):
-        most |= ids[i]
-    if count <= INLINE_IDS and fits_inline(most):
-        v.meta = <uint32_t>count
-        for i in range(count):
-            put_id(&v, i, ids[i])
-    else:
+    if not put_ids(&v, ids, count):
         v.block = cache_spill(&w.cache, count, 0)
         v.count = <uint32_t>count
         if v.block == 0:

@@ -144,23 +144,23 @@ cdef inline void set_bit(uint64_t *bits, int64_t at) noexcept nogil:
     bits[at >> 6] |= <uint64_t>1 << (at & 63)
 
 
-cdef inline int64_t next_bit(const uint64_t *bits, int64_t at) noexcept nogil:
-    """The first bit from `at` on; there is one."""
+cdef inline int64_t next_of(const uint64_t *one, const uint64_t *other, int64_t at) noexcept nogil:
+    """The first bit from `at` on that is set in one of the two; there is one."""
     cdef int64_t i = at >> 6
-    cdef uint64_t found = bits[i] & (<uint64_t>-1 << (at & 63))
+    cdef uint64_t found = (one[i] | other[i]) & (<uint64_t>-1 << (at & 63))
     while not found:
         i += 1
-        found = bits[i]
+        found = one[i] | other[i]
     return i * 64 + ht_ctz64(found)
 
 
-cdef inline int64_t last_bit(const uint64_t *bits, int64_t at) noexcept nogil:
-    """The last bit up to `at`; there is one."""
+cdef inline int64_t last_of(const uint64_t *one, const uint64_t *other, int64_t at) noexcept nogil:
+    """The last such bit up to `at`; there is one."""
     cdef int64_t i = at >> 6
-    cdef uint64_t found = bits[i] & ((<uint64_t>2 << (at & 63)) - 1)
+    cdef uint64_t found = (one[i] | other[i]) & ((<uint64_t>2 << (at & 63)) - 1)
     while not found:
         i -= 1
-        found = bits[i]
+        found = one[i] | other[i]
     return i * 64 + highest_bit(found)
 
 
@@ -185,32 +185,12 @@ cdef void drop_cuts(uint64_t *cuts, int64_t begin, int64_t end) noexcept nogil:
 cdef void drop_marked(const CutTable *t, const uint8_t *text, const uint64_t *begins, uint64_t *cuts, int64_t at) noexcept nogil:
     """No cuts in the chunk that text[at] belongs to, but does not begin, if it is marked, or that part of it to which the byte
     before belongs."""
-    cdef int64_t begin = last_bit(begins, at), end = next_bit(begins, at + 1)
-    cdef int64_t left = last_part(begins, cuts, at - 1), right = next_part(begins, cuts, at)
+    cdef int64_t begin = last_of(begins, begins, at), end = next_of(begins, begins, at + 1)
+    cdef int64_t left = last_of(begins, cuts, at - 1), right = next_of(begins, cuts, at)
     if left == begin and right == end:
         return                   # it has no cuts
     if is_marked(t, text + left, right - left) or is_marked(t, text + begin, end - begin):
         drop_cuts(cuts, begin + 1, end)
-
-
-cdef inline int64_t next_part(const uint64_t *begins, const uint64_t *cuts, int64_t at) noexcept nogil:
-    """The first place from `at` on where a chunk or a part begins; there is one."""
-    cdef int64_t i = at >> 6
-    cdef uint64_t found = (begins[i] | cuts[i]) & (<uint64_t>-1 << (at & 63))
-    while not found:
-        i += 1
-        found = begins[i] | cuts[i]
-    return i * 64 + ht_ctz64(found)
-
-
-cdef inline int64_t last_part(const uint64_t *begins, const uint64_t *cuts, int64_t at) noexcept nogil:
-    """The last such place up to `at`; there is one."""
-    cdef int64_t i = at >> 6
-    cdef uint64_t found = (begins[i] | cuts[i]) & ((<uint64_t>2 << (at & 63)) - 1)
-    while not found:
-        i -= 1
-        found = begins[i] | cuts[i]
-    return i * 64 + highest_bit(found)
 
 
 cdef inline uint64_t short_chunks(const uint64_t *begins, int64_t i, uint64_t *left) noexcept nogil:

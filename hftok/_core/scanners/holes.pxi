@@ -13,8 +13,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from hftok._core.chunk_cache cimport (
-    INLINE_IDS, LONG_KEY, MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, cache_find_anywhere, cache_find_long,
-    cache_insert, cache_insert_long, cache_spill, fits_inline, put_id,
+    LONG_KEY, MAX_SPILLED, META_COUNT, Value, cache_find_anywhere, cache_find_long, cache_insert, cache_insert_long, cache_spill,
+    put_cut, put_ids,
 )
 from hftok._core.early_chars cimport early_symbol
 from hftok._core.models.bpe cimport find_whole
@@ -232,19 +232,13 @@ cdef void keep(Worker *w, const Hole *hole) noexcept nogil:
     """Put what a word was merged to into the cache."""
     cdef Value value
     cdef uint64_t begins = hole.begins
-    cdef uint32_t spill, i, start, end, most = 0
+    cdef uint32_t spill, i, start, end
     cdef uint32_t *block
     memset(&value, 0, sizeof(Value))
-    if hole.count <= INLINE_IDS:
-        for i in range(hole.count):
-            most |= hole.ids[i]
-    if hole.count <= INLINE_IDS and fits_inline(most):
-        value.meta = hole.count
-        put_id(&value, 0, hole.ids[0])
+    if put_ids(&value, hole.ids, hole.count):
         for i in range(1, hole.count):
             begins &= begins - 1
-            value.meta |= <uint32_t>lowest_bit(begins) << (META_CUT + META_CUT_STEP * (i - 1))
-            put_id(&value, i, hole.ids[i])
+            put_cut(&value, i, <uint32_t>lowest_bit(begins))
     else:
         spill = cache_spill(&w.cache, hole.count, 0)
         if spill == 0:

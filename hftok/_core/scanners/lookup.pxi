@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.chunk_cache cimport MAX_SPILLED, META_COUNT, META_CUT, META_CUT_STEP, Value, ht_key
+from hftok._core.chunk_cache cimport MAX_SPILLED, META_COUNT, Value, cut_of, ht_key
 from hftok._core.early_chars cimport early_id
 from hftok._core.models.merges cimport NO_SYMBOL
 from hftok._core.worker cimport (
