@@ -3,7 +3,7 @@
 The reference takes hours for it, so it was asked once: `reference_digests.json` beside this file has one digest for
 each tokenizer and corpus, by the contents of both. `--digests FOLDER` asks it anew, or for what is not there, and keeps
 a digest of eight bytes for each document, which tells where something differs; `--record` puts what the folder has into
-the file.
+the file. The corpus of code is gathered from the machine at hand: elsewhere it has to be asked anew.
 """
 
 from __future__ import annotations
@@ -168,12 +168,25 @@ def _reference(path: str, data: bytes, folder: pathlib.Path) -> np.ndarray[Any, 
     if kept.is_file():
         known: np.ndarray[Any, Any] = np.load(kept)
         return known
-    tokenizer = tokenizers.Tokenizer.from_file(path)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    digests = reference_digests(tokenizers.Tokenizer.from_file(path), documents_of(data))
+    unfinished = kept.with_suffix(f".{os.getpid()}.npy")
+    np.save(unfinished, digests)
+    unfinished.replace(kept)
+    return digests
+
+
+def documents_of(data: bytes) -> list[str]:
+    """The documents of a corpus."""
     documents = data.decode("utf-8", "replace").split(SEPARATOR)
     if not documents[-1]:
         documents.pop()
+    return documents
+
+
+def reference_digests(tokenizer: Any, documents: list[str]) -> np.ndarray[Any, Any]:
+    """The reference's ids of each document, as a digest of eight bytes each (uint64)."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     found = []
     batch: list[str] = []
     size = 0
@@ -184,11 +197,7 @@ def _reference(path: str, data: bytes, folder: pathlib.Path) -> np.ndarray[Any, 
             encodings = tokenizer.encode_batch_fast(batch)
             found.append(_digests(np.array(encoding.ids, "<u4").tobytes() for encoding in encodings))
             batch, size = [], 0
-    digests = np.concatenate(found)
-    unfinished = kept.with_suffix(f".{os.getpid()}.npy")
-    np.save(unfinished, digests)
-    unfinished.replace(kept)
-    return digests
+    return np.concatenate(found)
 
 
 def document_digests(path: str, data: bytes) -> np.ndarray[Any, Any]:
