@@ -16,26 +16,31 @@ from hftok._core.chunk_cache cimport (
     LONG_KEY, MAX_SPILLED, META_COUNT, Value, cache_find_anywhere, cache_find_long, cache_insert, cache_insert_long, cache_spill,
     put_cut, put_ids,
 )
-from hftok._core.early_chars cimport early_symbol
+from hftok._core.early_chars cimport early_id
 from hftok._core.models.bpe cimport find_whole
 from hftok._core.models.merges cimport (
-    ID_BITS, NO_KEY, RANK_BITS, PairTable, highest_bit, lowest_bit, may_merge, pair_hash, place_key, prefetch, slot_rank,
+    ID_BITS, NO_KEY, NO_SYMBOL, RANK_BITS, PairTable, highest_bit, lowest_bit, may_merge, pair_hash, place_key, prefetch, slot_rank,
 )
 from hftok._core.seeds cimport NO_SEED, may_be_long, seeds_find
 from hftok._core.worker cimport BATCH, HOLE_IDS, HOLES, SCAN_OK, Hole, WordMerges, Worker, worker_id_room
 
-cdef extern from "least.h" nogil:
+cdef extern from "word_rows.h" nogil:
     enum:
-        HT_LEAST_STEP
-    int32_t ht_least(const int32_t *v, int n)
+        HT_ROW
+    void ht_word_row(const uint8_t *text, int n, const uint32_t *byte_ids, const uint32_t *pair_ranks, uint32_t *ids, int32_t *keys)
+    bint ht_row_high(const uint8_t *text, int n)
+    int32_t ht_row_least(const int32_t *keys, int n, int32_t one, int32_t other)
+    int32_t ht_slot_key(uint64_t slot, uint64_t pair, int rank_bits, int place)
+    bint ht_slot_other(uint64_t slot, uint64_t pair, int rank_bits)
+    int ht_row_symbols(const uint32_t *ids, uint64_t alive, int n, uint32_t *out)
 
 cdef enum:
     LANES = 12
 
 
 cdef struct Lane:
-    uint32_t ids[HOLE_IDS]
-    int32_t key[HOLE_IDS]    # rank << 6 | place, or NO_KEY
+    uint32_t ids[HT_ROW]
+    int32_t key[HT_ROW]      # rank << 6 | place, or NO_KEY
     uint64_t alive           # a bit for each symbol that still begins something
     uint64_t right_pair      # two pairs whose slots are asked for, ...
     uint64_t left_pair
@@ -43,10 +48,10 @@ cdef struct Lane:
     const uint64_t *left_slot
     int right                # ... and the places of their left parts
     int left
-    int32_t chosen           # key of the merge that is next, when its id is asked for; else NO_KEY
-    int padded
+    int32_t chosen           # key of the merge that is next; NO_KEY: the row has just begun
+    int size                 # bytes of the word
     uint64_t pending         # places of pairs whose slots are asked for at the beginning
-    const uint64_t *slots[HOLE_IDS]
+    const uint64_t *slots[HT_ROW]
     Hole *hole
 
 
@@ -66,41 +71,42 @@ cdef inline const uint64_t *ask(const PairTable *t, uint64_t pair, bint there) n
 
 
 cdef inline int32_t slot_key(const PairTable *t, uint64_t pair, const uint64_t *slot, int place) noexcept nogil:
-    cdef uint64_t s = slot[0]
-    cdef uint32_t same = s >> RANK_BITS == pair
-    if not same and s != <uint64_t>-1:
-        return place_key(slot_rank(t, pair, pair_hash(t, pair)), <uint32_t>place)       # someone else's slot
-    s = (s & ((1u << RANK_BITS) - 1)) << 6 | <uint32_t>place
-    return <int32_t>((<uint32_t>s & (0 - same)) | (<uint32_t>NO_KEY & (same - 1)))
+    if ht_slot_other(slot[0], pair, RANK_BITS):
+        return place_key(slot_rank(t, pair, pair_hash(t, pair)), <uint32_t>place)
+    return ht_slot_key(slot[0], pair, RANK_BITS, place)
 
 
-cdef bint begin_chars(Lane *lane, const WordMerges *m, const uint8_t *text, int n) noexcept nogil:
-    """Begin with characters where they are symbols from the start; False: there are none."""
-    cdef uint64_t chars = 0, alive = 0, left
-    cdef int i = 0, j, length = 0
-    while i < n:
-        lane.ids[i] = early_symbol(m.early, m.byte_ids, text, i, n, &length)
-        alive |= <uint64_t>1 << i
-        chars |= <uint64_t>(length > 1) << i
-        i += length
-    if not chars:
-        return False
-    lane.alive = alive
-    for i in range(lane.padded):
-        lane.key[i] = NO_KEY
-    # The pairs of two bytes are in a table of their own; those of characters are asked for.
-    left = alive & (alive - 1)
+cdef void begin_chars(Lane *lane, const WordMerges *m, const uint8_t *text, int n) noexcept nogil:
+    """Put characters where they are symbols from the start in the places of their bytes."""
+    cdef uint64_t chars = 0, leads = lane.alive, left
+    cdef uint32_t id
+    cdef int i, j, length
     i = 0
+    while i < n:
+        length = 1
+        if text[i] >= 0xC2:
+            id = early_id(m.early, text, i, n, &length)
+            if id != NO_SYMBOL:
+                lane.ids[i] = id
+                chars |= <uint64_t>1 << i
+                lane.alive &= ~(((<uint64_t>2 << (length - 1)) - 2) << i)
+            else:
+                length = 1
+        i += length
+    # The pairs of two bytes have their keys; those of characters are asked for.
+    left = leads & ~lane.alive
     while left:
-        j = lowest_bit(left)
+        lane.key[lowest_bit(left)] = NO_KEY
         left &= left - 1
-        if (chars >> i | chars >> j) & 1:
+    left = (chars | chars >> 1) & lane.alive
+    lane.pending = left & ((<uint64_t>1 << highest_bit(lane.alive)) - 1)
+    while left:
+        i = lowest_bit(left)
+        left &= left - 1
+        lane.key[i] = NO_KEY
+        if lane.pending >> i & 1:
+            j = lowest_bit(lane.alive & (<uint64_t>-2 << i))
             lane.slots[i] = ask(m.table, (<uint64_t>lane.ids[i] << ID_BITS) | lane.ids[j], True)
-            lane.pending |= <uint64_t>1 << i
-        else:
-            lane.key[i] = place_key(m.byte_pairs[<uint32_t>text[i] << 8 | text[j]], <uint32_t>i)
-        i = j
-    return True
 
 
 cdef void take_pending(Lane *lane, const PairTable *t) noexcept nogil:
@@ -115,55 +121,36 @@ cdef void take_pending(Lane *lane, const PairTable *t) noexcept nogil:
 
 
 cdef inline void begin_lane(Lane *lane, const WordMerges *m, Hole *hole) noexcept nogil:
-    cdef const uint8_t *text = hole.key
-    cdef int i, n = <int>hole.size
+    cdef int n = <int>hole.size
     lane.hole = hole
+    lane.size = n
     lane.pending = 0
-    lane.padded = (n + HT_LEAST_STEP - 1) & -HT_LEAST_STEP
-    lane.right = lane.left = 0
-    lane.right_slot = lane.left_slot = NULL
-    lane.chosen = NO_KEY
-    if m.early != NULL and begin_chars(lane, m, text, n):
-        return
     lane.alive = (<uint64_t>1 << n) - 1
-    lane.ids[0] = m.byte_ids[text[0]]
-    for i in range(n - 1):
-        lane.ids[i + 1] = m.byte_ids[text[i + 1]]
-        lane.key[i] = place_key(m.byte_pairs[<uint32_t>text[i] << 8 | text[i + 1]], <uint32_t>i)
-    for i in range(n - 1, lane.padded):
-        lane.key[i] = NO_KEY
+    lane.right = lane.left = n - 1           # which begins no pair
+    lane.right_pair = lane.left_pair = 0
+    lane.right_slot = lane.left_slot = &EMPTY_SLOT
+    ht_word_row(hole.key, n, m.byte_ids, m.byte_pairs, lane.ids, lane.key)
+    if m.early != NULL and ht_row_high(hole.key, n):
+        begin_chars(lane, m, hole.key, n)
 
 
-cdef inline bint step_lane(Lane *lane, const PairTable *t) noexcept nogil:
-    """One merge, or half of one where the merged token's id must be read; False if none is left."""
-    cdef int32_t m = lane.chosen, left, right
-    cdef int i, j, k
-    cdef uint32_t id
-    cdef uint64_t above, below
-    if lane.pending:
-        take_pending(lane, t)
-    if m == NO_KEY:
-        # The two places that are waited for hold NO_KEY: what comes is compared apart, so that no load waits for its store.
-        m = ht_least(lane.key, lane.padded)
-        if lane.right_slot != NULL:
-            left = slot_key(t, lane.left_pair, lane.left_slot, lane.left)
-            right = slot_key(t, lane.right_pair, lane.right_slot, lane.right)
-            lane.key[lane.left] = left
-            lane.key[lane.right] = right         # the later one: the first symbol's left place is itself
-            m = left if left < m else m
-            m = right if right < m else m
-        if m == NO_KEY:
-            return False
-        if not t.in_order:
-            prefetch(&t.merged[m >> 6])
-            lane.chosen = m
-            lane.right_slot = NULL
-            return True
-    lane.chosen = NO_KEY
-    i = m & 63
-    id = <uint32_t>(m >> 6) + t.first_merged if t.in_order else t.merged[m >> 6]
+cdef inline int32_t choose(Lane *lane, const PairTable *t) noexcept nogil:
+    """The key of the merge that is next, NO_KEY if none is left."""
+    # The two places that are waited for hold NO_KEY: what comes is compared apart, so that no load waits for its store.
+    cdef int32_t left = slot_key(t, lane.left_pair, lane.left_slot, lane.left)
+    cdef int32_t right = slot_key(t, lane.right_pair, lane.right_slot, lane.right)
+    cdef int32_t m = ht_row_least(lane.key, lane.size, left, right)
+    lane.key[lane.left] = left
+    lane.key[lane.right] = right         # the later one: the first symbol's left place is itself
+    return m
+
+
+cdef inline void merge_chosen(Lane *lane, const PairTable *t) noexcept nogil:
+    cdef int32_t m = lane.chosen
+    cdef int i = m & 63, j, k
+    cdef uint32_t id = <uint32_t>(m >> 6) + t.first_merged if t.in_order else t.merged[m >> 6]
+    cdef uint64_t above = lane.alive & (<uint64_t>-2 << i), below
     lane.ids[i] = id
-    above = lane.alive & (<uint64_t>-2 << i)
     j = lowest_bit(above)
     above &= above - 1
     lane.alive ^= <uint64_t>1 << j
@@ -172,31 +159,19 @@ cdef inline bint step_lane(Lane *lane, const PairTable *t) noexcept nogil:
     lane.key[j] = lane.key[i] = lane.key[k] = NO_KEY
     lane.right = i
     lane.left = k
-    lane.right_pair = (<uint64_t>id << ID_BITS) | lane.ids[lowest_bit(above | (<uint64_t>1 << (HOLE_IDS - 1)))]
+    lane.right_pair = (<uint64_t>id << ID_BITS) | lane.ids[lowest_bit(above | (<uint64_t>1 << (HT_ROW - 1)))]
     lane.left_pair = (<uint64_t>lane.ids[k] << ID_BITS) | id
     lane.right_slot = ask(t, lane.right_pair, above != 0)
     lane.left_slot = ask(t, lane.left_pair, below != 0)
-    return True
-
-
-cdef inline void end_lane(Lane *lane) noexcept nogil:
-    cdef Hole *hole = lane.hole
-    cdef uint64_t alive = lane.alive
-    cdef uint32_t n = 0
-    cdef int i
-    hole.begins = alive
-    while alive:
-        i = lowest_bit(alive)
-        alive &= alive - 1
-        hole.ids[n] = lane.ids[i]
-        n += 1
-    hole.count = n
 
 
 cdef void merge_holes(const WordMerges *m, Hole **holes, int64_t n) noexcept nogil:
     cdef Lane lanes[LANES]
+    cdef Lane *lane
+    cdef const PairTable *t = m.table
     cdef int64_t next = 0
     cdef int i, active = 0
+    cdef int32_t chosen
     memset(lanes, 0, sizeof(lanes))
     while active < LANES and next < n:
         begin_lane(&lanes[active], m, holes[next])
@@ -205,18 +180,30 @@ cdef void merge_holes(const WordMerges *m, Hole **holes, int64_t n) noexcept nog
     while active:
         i = 0
         while i < active:
-            if step_lane(&lanes[i], m.table):
-                i += 1
-                continue
-            end_lane(&lanes[i])
-            if next < n:
-                begin_lane(&lanes[i], m, holes[next])
-                next += 1
-                i += 1
+            lane = &lanes[i]
+            chosen = NO_KEY
+            if not lane.pending:
+                chosen = choose(lane, t)
+                if chosen == NO_KEY:
+                    lane.hole.begins = lane.alive
+                    lane.hole.count = ht_row_symbols(lane.ids, lane.alive, lane.size, lane.hole.ids)
+                    if next < n:
+                        begin_lane(lane, m, holes[next])
+                        next += 1
+                    else:
+                        active -= 1
+                        if i != active:
+                            lanes[i] = lanes[active]
+                    continue
+                if not t.in_order:
+                    prefetch(&t.merged[chosen >> 6])
+            lane.chosen = chosen
+            i += 1
+        for i in range(active):
+            if lanes[i].pending:
+                take_pending(&lanes[i], t)
             else:
-                active -= 1
-                if i != active:
-                    lanes[i] = lanes[active]
+                merge_chosen(&lanes[i], t)
 
 
 cdef inline void read_value(Hole *hole, const Value *v, const uint32_t *arena) noexcept nogil:
