@@ -9,9 +9,12 @@ from hftok._core.stored cimport Block
 cdef enum:
     NO_SEED = 0xFFFFFFFF
     LONG_BITS = 16           # of a number of a bit
+    PASSED = 3               # place of a bucket's bits
 
 cdef struct SeedTable:
-    uint8_t *table           # buckets of 64 bytes: three keys, three ids; an empty slot has the key 0
+    # Buckets of 64 bytes: three keys, three ids, and a bit (`passed_bit`) for each key that found the bucket full and went on. An
+    # empty slot has the key 0.
+    uint8_t *table
     uint32_t mask            # number of buckets - 1
     # For a model that looks for whole words, else NULL: those of 17 to LONG_KEY bytes, as bits by `long_bit`.
     uint64_t *longer
@@ -51,19 +54,26 @@ cdef void seeds_free(SeedTable *seeds) noexcept nogil
 cdef list unproved_words(BPEModel model)
 
 
+cdef inline uint32_t passed_bit(uint32_t hash) noexcept nogil:
+    return <uint32_t>1 << (hash >> 27)
+
+
 cdef inline uint32_t seeds_find(const SeedTable *seeds, const ht_key *key, uint32_t hash) noexcept nogil:
     """The id of the only token of a chunk, or NO_SEED."""
+    # Which of the slots holds a key cannot be foreseen: no branch depends on it.
+    cdef uint32_t bit = passed_bit(hash)
     cdef const uint8_t *b
     cdef const ht_key *k
+    cdef const uint32_t *ids
+    cdef uint32_t first, second, third, id
     while True:
         b = seeds.table + (<size_t>(hash & seeds.mask) << 6)
         k = <const ht_key *>b
-        if k[0].lo == key.lo and k[0].hi == key.hi:
-            return (<const uint32_t *>(b + 48))[0]
-        if k[1].lo == key.lo and k[1].hi == key.hi:
-            return (<const uint32_t *>(b + 48))[1]
-        if k[2].lo == key.lo and k[2].hi == key.hi:
-            return (<const uint32_t *>(b + 48))[2]
-        if k[2].lo == 0:
-            return NO_SEED           # slots fill up in order
+        ids = <const uint32_t *>(b + 48)
+        first = 0 - <uint32_t>(((k[0].lo ^ key.lo) | (k[0].hi ^ key.hi)) == 0)
+        second = 0 - <uint32_t>(((k[1].lo ^ key.lo) | (k[1].hi ^ key.hi)) == 0)
+        third = 0 - <uint32_t>(((k[2].lo ^ key.lo) | (k[2].hi ^ key.hi)) == 0)
+        id = (ids[0] & first) | (ids[1] & second) | (ids[2] & third) | ~(first | second | third)
+        if not (ids[PASSED] & bit & (0 - <uint32_t>(id == NO_SEED))):
+            return id
         hash += 1

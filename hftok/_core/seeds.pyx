@@ -170,6 +170,7 @@ cdef void seeds_free(SeedTable *seeds) noexcept nogil:
 
 
 cdef inline void put_seed(SeedTable *seeds, const ht_key *key, uint32_t hash, uint32_t id) noexcept nogil:
+    cdef uint32_t bit = passed_bit(hash)
     cdef uint8_t *b
     cdef ht_key *k
     cdef int slot
@@ -181,6 +182,7 @@ cdef inline void put_seed(SeedTable *seeds, const ht_key *key, uint32_t hash, ui
                 k[slot] = key[0]
                 (<uint32_t *>(b + 48))[slot] = id
                 return
+        (<uint32_t *>(b + 48))[PASSED] |= bit
         hash += 1
 
 
