@@ -35,7 +35,7 @@ cdef extern from "word_rows.h" nogil:
     int ht_row_symbols(const uint32_t *ids, uint64_t alive, int n, uint32_t *out)
 
 cdef enum:
-    LANES = 12
+    LANES = 16
 
 
 cdef struct Lane:
