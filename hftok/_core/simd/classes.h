@@ -1,7 +1,7 @@
 /* Character classes of a 64-byte block as bit masks, for the scanners of regular expressions (scanners/families).
  *
  * An alphabet gives every code point eight flags. `ht_ascii_flags` gives the flags of a block's ASCII bytes as eight masks,
- * bit i for byte i; `ht_high_flags` adds those of the characters beyond ASCII (`wanted`: their bytes, whole characters),
+ * bit i for byte i; `ht_all_flags` has those of the characters beyond ASCII, too (`wanted`: their bytes, whole characters),
  * painted on all bytes of the character, so that "the byte before" means "the character before" wherever a character
  * begins. The rest is algebra on such masks.
  *
@@ -27,6 +27,16 @@ typedef struct {
     const uint8_t *leaf;        /* 64 flag bytes per leaf; leaves 0 and 1 are those of ASCII */
     uint8_t column[8][16];      /* per flag: for each low nibble, bit h set where byte (h << 4 | low) has the flag */
 } ht_alphabet;
+
+/* The stretches of 256 code points (four leaves) that characters beyond ASCII were last of: a text's next ones are mostly of the same, and
+ * what is tried whatever the text may be needs no branch. A stretch is all characters whose first two bytes are, in the bits of `mask`,
+ * `first` and `second`. */
+#define HT_STRETCHES 4
+typedef struct {
+    int known, next;
+    uint8_t first_mask[HT_STRETCHES], first[HT_STRETCHES], second_mask[HT_STRETCHES], second[HT_STRETCHES];
+    const uint8_t *leaf[HT_STRETCHES][4];
+} ht_stretches;
 
 /* Masks of the eight flags; written out, not an array, so that those not used cost nothing. */
 typedef struct { uint64_t flag1, flag2, flag4, flag8, flag16, flag32, flag64, flag128; } ht_flags;
@@ -80,12 +90,6 @@ HT_INLINE uint8_t ht_flag_byte(const ht_alphabet *a, const uint8_t *p) {    /* o
     return a->leaf[(uint32_t)a->page[((uint32_t)(b & 7) << 12) | ((uint32_t)(p[1] & 63) << 6) | (p[2] & 63)] * 64 + (p[3] & 63)];
 }
 
-HT_INLINE void ht_join(ht_flags *f, const ht_flags *g, uint64_t wanted) {
-#define HT_X(value, number) f->flag##value |= g->flag##value & wanted;
-    HT_EACH_FLAG(HT_X)
-#undef HT_X
-}
-
 /* ---------------------------------------------------------------- masks of 64 bytes at p */
 #if defined(HT_AVX512)
 HT_INLINE uint64_t ht_equal(const uint8_t *p, uint8_t b) {
@@ -106,79 +110,97 @@ HT_INLINE void ht_ascii_flags(const ht_alphabet *a, const uint8_t *p, ht_flags *
                                                  _mm512_loadu_si512((const void *)(a->leaf + 64))), f);
 }
 
-/* The flags of four leaves that follow each other, U+`first` on, at the bytes where `at` says that such a character begins. */
-HT_INLINE __m512i ht_four_leaves(const ht_alphabet *a, uint32_t first, uint64_t at, __m512i second, __m512i third) {
-    const uint16_t *page = a->page + (first >> 6);
-    /* the last bit of the index that a leaf pair takes (6) is bit 0 of the second byte; bit 1 of it chooses the pair */
-    const __m512i index = _mm512_or_si512(_mm512_and_si512(third, _mm512_set1_epi8(63)),
-                                          _mm512_and_si512(_mm512_slli_epi16(second, 6), _mm512_set1_epi8(64)));
-    const __m512i low = _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)(a->leaf + page[0] * 64)), index,
-                                                 _mm512_loadu_si512((const void *)(a->leaf + page[1] * 64)));
-    const __m512i high = _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)(a->leaf + page[2] * 64)), index,
-                                                  _mm512_loadu_si512((const void *)(a->leaf + page[3] * 64)));
-    const __mmask64 pair = _mm512_test_epi8_mask(second, _mm512_set1_epi8(2));
-    return _mm512_maskz_mov_epi8(at, _mm512_mask_mov_epi8(low, pair, high));
+HT_INLINE void ht_stretch(ht_stretches *s, int k, const ht_alphabet *a, uint8_t first, uint8_t second) {
+    const int two = first < 0xE0;
+    const uint16_t *page = a->page + (two ? (uint32_t)(first & 0x1C) : (uint32_t)(first & 15) << 6 | (uint32_t)(second & 0x3C));
+    int i;
+    s->first_mask[k] = two ? 0xFC : 0xFF;
+    s->first[k] = first & s->first_mask[k];
+    s->second_mask[k] = two ? 0 : 0xFC;
+    s->second[k] = second & s->second_mask[k];
+    for (i = 0; i < 4; i++) s->leaf[k][i] = a->leaf + page[i] * 64;
 }
 
-HT_NOINLINE void ht_high_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_flags *f) {
+/* The flags of the characters beyond ASCII, painted; 0 at all other bytes. */
+HT_NOINLINE __m512i ht_high_classes(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_stretches *s) {
     const __m512i before = _mm512_set_epi8(62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41,
                                            40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,
                                            19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0);
     const __m512i v = _mm512_loadu_si512((const void *)p);
-    const __m512i second = _mm512_loadu_si512((const void *)(p + 1));
+    const __m512i second = _mm512_loadu_si512((const void *)(p + 1)), third = _mm512_loadu_si512((const void *)(p + 2));
     const __mmask64 continuation = _mm512_mask_cmplt_epi8_mask(wanted, v, _mm512_set1_epi8((char)0xC0));
     const uint64_t leads = wanted & ~continuation;
-    ht_flags g;
-    /* U+4E00-9F7F and U+AC00-D77F: each of them all of one kind in every alphabet */
-    const uint64_t han = leads & (_mm512_cmple_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xE5)), _mm512_set1_epi8(3))
-        | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE4)) & _mm512_cmpge_epu8_mask(second, _mm512_set1_epi8((char)0xB8)))
-        | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE9)) & _mm512_cmplt_epu8_mask(second, _mm512_set1_epi8((char)0xBE))));
-    __m512i c = _mm512_maskz_set1_epi8(han, (char)a->leaf[a->page[0x5000 >> 6] * 64]);
-    uint64_t rest = leads & ~han;
+    /* A leaf is chosen by the last two bits of the last byte but one, its entry by the last six of the last one. Of the former the last
+     * bit chooses between the two tables of a permutation, the one before it between two permutations. */
+    const __mmask64 two = _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8((char)0xE0));
+    const __m512i x = _mm512_mask_mov_epi8(second, two, v), y = _mm512_mask_mov_epi8(third, two, second);
+    const __m512i index = _mm512_or_si512(_mm512_and_si512(y, _mm512_set1_epi8(63)),
+                                          _mm512_and_si512(_mm512_slli_epi16(x, 6), _mm512_set1_epi8(64)));
+    const __mmask64 upper = _mm512_test_epi8_mask(x, _mm512_set1_epi8(2));
+    __m512i c = _mm512_setzero_si512();
+    uint64_t rest = leads;
+    int k;
+#define HT_TRY(k)                                                                                                                   \
+    {                                                                                                                               \
+        const __mmask64 like = _mm512_mask_cmpeq_epi8_mask(rest, _mm512_and_si512(v, _mm512_set1_epi8((char)s->first_mask[k])),     \
+                                                           _mm512_set1_epi8((char)s->first[k]));                                    \
+        const __mmask64 at = _mm512_mask_cmpeq_epi8_mask(like, _mm512_and_si512(second, _mm512_set1_epi8((char)s->second_mask[k])), \
+                                                         _mm512_set1_epi8((char)s->second[k]));                                     \
+        c = _mm512_mask_mov_epi8(c, at & ~upper, _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)s->leaf[k][0]), index,   \
+                                                                          _mm512_loadu_si512((const void *)s->leaf[k][1])));        \
+        c = _mm512_mask_mov_epi8(c, at & upper, _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)s->leaf[k][2]), index,    \
+                                                                         _mm512_loadu_si512((const void *)s->leaf[k][3])));         \
+        rest &= ~at;                                                                                                                \
+    }
+    if (HT_UNLIKELY(!s->known)) {
+        ht_stretch(s, 0, a, 0xC0, 0);            /* U+00C0: letters with accents */
+        ht_stretch(s, 1, a, 0xC4, 0);
+        ht_stretch(s, 2, a, 0xE2, 0x80);         /* U+2000: punctuation */
+        ht_stretch(s, 3, a, 0xD0, 0);            /* U+0400: Cyrillic */
+        s->next = 3;
+        s->known = 1;
+    }
+    HT_TRY(0)
+    HT_TRY(1)
+    HT_TRY(2)
+    HT_TRY(3)
     if (rest) {
-        const __m512i third = _mm512_loadu_si512((const void *)(p + 2));
-        const __mmask64 few = _mm512_cmplt_epu8_mask(second, _mm512_set1_epi8((char)0x84));
-        const uint64_t general = leads & few & _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE2));
-        const uint64_t kana = leads & few & _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE3));
-        const uint64_t wide = leads & _mm512_cmpge_epu8_mask(second, _mm512_set1_epi8((char)0xBC))
-                              & _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xEF));
-        if (kana | wide | general) {
-            c = _mm512_or_si512(c, ht_four_leaves(a, 0x3000, kana, second, third));
-            c = _mm512_or_si512(c, ht_four_leaves(a, 0xFF00, wide, second, third));
-            c = _mm512_or_si512(c, ht_four_leaves(a, 0x2000, general, second, third));
-            rest &= ~(kana | wide | general);
-        }
+        /* U+4E00-9F7F and U+AC00-D77F: each of them all of one kind in every alphabet */
+        const uint64_t han = rest & (_mm512_cmple_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xE5)), _mm512_set1_epi8(3))
+            | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE4)) & _mm512_cmpge_epu8_mask(second, _mm512_set1_epi8((char)0xB8)))
+            | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xE9)) & _mm512_cmplt_epu8_mask(second, _mm512_set1_epi8((char)0xBE))));
+        c = _mm512_mask_set1_epi8(c, han, (char)a->leaf[a->page[0x5000 >> 6] * 64]);
+        rest &= ~han;
         if (rest) {
             const uint64_t hangul = rest & (_mm512_cmple_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8((char)0xEB)), _mm512_set1_epi8(1))
                 | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xEA)) & _mm512_cmpge_epu8_mask(second, _mm512_set1_epi8((char)0xB0)))
                 | (_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xED)) & _mm512_cmplt_epu8_mask(second, _mm512_set1_epi8((char)0x9E))));
             c = _mm512_mask_set1_epi8(c, hangul, (char)a->leaf[a->page[0xB000 >> 6] * 64]);
             rest &= ~hangul;
-            /* The other scripts: what shares its upper bits with the first one that is left, four leaves of 64 code points. */
-            while (rest) {
-                const int i = ht_ctz64(rest);
-                const uint8_t b = p[i];
-                uint64_t at;
-                if (b < 0xE0) {
-                    at = rest & _mm512_cmpeq_epi8_mask(_mm512_and_si512(v, _mm512_set1_epi8((char)0xFC)), _mm512_set1_epi8((char)(b & 0xFC)));
-                    c = _mm512_or_si512(c, ht_four_leaves(a, (uint32_t)(b & 0x1C) << 6, at, v, second));
-                } else if (b < 0xF0) {
-                    at = rest & _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)b))
-                         & _mm512_cmpeq_epi8_mask(_mm512_and_si512(second, _mm512_set1_epi8((char)0xFC)), _mm512_set1_epi8((char)(p[i + 1] & 0xFC)));
-                    c = _mm512_or_si512(c, ht_four_leaves(a, (uint32_t)(b & 15) << 12 | (uint32_t)(p[i + 1] & 0x3C) << 6, at, second, third));
-                } else {
-                    at = rest & (0 - rest);
-                    c = _mm512_mask_set1_epi8(c, at, (char)ht_flag_byte(a, p + i));
-                }
-                rest &= ~at;
+        }
+        while (rest) {
+            const int i = ht_ctz64(rest);
+            if (p[i] < 0xF0) {
+                k = s->next = (s->next + 1) % HT_STRETCHES;
+                ht_stretch(s, k, a, p[i], p[i + 1]);
+                HT_TRY(k)
+            } else {
+                c = _mm512_mask_set1_epi8(c, rest & (0 - rest), (char)ht_flag_byte(a, p + i));
+                rest &= rest - 1;
             }
         }
     }
+#undef HT_TRY
     c = _mm512_mask_permutexvar_epi8(c, continuation, before, c);
     c = _mm512_mask_permutexvar_epi8(c, continuation, before, c);
-    c = _mm512_mask_permutexvar_epi8(c, continuation, before, c);
-    ht_flag_masks(c, &g);
-    ht_join(f, &g, wanted);
+    return _mm512_mask_permutexvar_epi8(c, continuation, before, c);
+}
+HT_INLINE void ht_all_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_stretches *s, ht_flags *f) {
+    const __m512i high = ht_high_classes(a, p, wanted, s);
+    const __m512i v = _mm512_loadu_si512((const void *)p);
+    const __m512i low = _mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(v), _mm512_loadu_si512((const void *)a->leaf), v,
+                                                       _mm512_loadu_si512((const void *)(a->leaf + 64)));
+    ht_flag_masks(_mm512_or_si512(low, high), f);
 }
 #else
 
@@ -315,7 +337,7 @@ HT_INLINE void ht_ascii_flags(const ht_alphabet *a, const uint8_t *p, ht_flags *
 }
 #endif
 
-HT_NOINLINE void ht_high_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_flags *f) {
+HT_NOINLINE void ht_add_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_flags *f) {
     uint64_t leads = wanted & ~ht_continuation(p);
     uint8_t c[68];
     ht_flags g;
@@ -325,7 +347,16 @@ HT_NOINLINE void ht_high_flags(const ht_alphabet *a, const uint8_t *p, uint64_t 
         leads &= leads - 1;
     }
     ht_split(c, &g);
-    ht_join(f, &g, wanted);
+#define HT_X(value, number) f->flag##value |= g.flag##value & wanted;
+    HT_EACH_FLAG(HT_X)
+#undef HT_X
+}
+HT_INLINE void ht_all_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_stretches *s, ht_flags *f) {
+    ht_flags g;
+    (void)s;
+    ht_ascii_flags(a, p, &g);
+    ht_add_flags(a, p, wanted, &g);
+    *f = g;
 }
 #endif
 

@@ -28,8 +28,10 @@ cdef int64_t scan_bloom(const uint8_t *text, int64_t size, uint32_t base, uint32
     # The character before the block; none at the beginning.
     cdef uint64_t after_listed = 0, after_word = 0, after_space = 0
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&lists, text + i, size - i)
+        b = load_block(&lists, text + i, size - i, &known)
         listed = b.flag32
         word = b.live & ~(listed | b.unfinished)
         space = ht_equal(text + i, c' ') & b.live

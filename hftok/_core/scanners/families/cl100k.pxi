@@ -46,8 +46,10 @@ cdef inline int64_t scan_cl100k_rules(const uint8_t *text, int64_t size, uint32_
     # The class of the character before the block; all 0 where a chunk is known to begin.
     cdef uint64_t after_letter = 0, after_other = 0, after_single = 0, after_space = 0, after_blank = 0, keep
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&words, text + i, size - i)
+        b = load_block(&words, text + i, size - i, &known)
         white = b.flag4
         number = b.flag2
         letter = b.flag1 | b.flag8 if marks else b.flag1

@@ -38,7 +38,9 @@ cdef extern from "classes.h" nogil:
     uint64_t ht_high(const uint8_t *p)
     uint64_t ht_continuation(const uint8_t *p)
     void ht_ascii_flags(const ht_alphabet *a, const uint8_t *p, ht_flags *f)
-    void ht_high_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_flags *f)
+    ctypedef struct ht_stretches:
+        int known            # 0: nothing is
+    void ht_all_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_stretches *s, ht_flags *f)
     int ht_starts(uint64_t mask, uint32_t base, uint32_t *dst)
     bint HT_LIKELY(bint x)
     bint HT_UNLIKELY(bint x)
@@ -240,22 +242,21 @@ cdef struct Block:
     uint64_t flag1, flag2, flag4, flag8, flag16, flag32, flag64, flag128
 
 
-cdef inline Block load_block(const ht_alphabet *alphabet, const uint8_t *p, int64_t room) noexcept nogil:
-    """The block at p, where a character begins and `room` bytes of text are left."""
+cdef inline Block load_block(const ht_alphabet *alphabet, const uint8_t *p, int64_t room, ht_stretches *known) noexcept nogil:
+    """The block at p, where a character begins and `room` bytes of text are left. `known` is of the blocks before it, and this alphabet."""
     cdef Block b
-    cdef ht_flags f, g
+    cdef ht_flags f
     b.live = ht_low_bits(64 if room > 64 else <int>room)
     b.high = ht_high(p) & b.live
     b.continuation = 0
     b.unfinished = 0
-    ht_ascii_flags(alphabet, p, &f)
     if HT_UNLIKELY(b.high != 0):
         b.continuation = ht_continuation(p) & b.live
         if room > 64:
             b.unfinished = ht_unfinished(p, b.continuation)
-        g = f
-        ht_high_flags(alphabet, p, b.high & ~b.unfinished, &g)
-        f = g
+        ht_all_flags(alphabet, p, b.high & ~b.unfinished, known, &f)
+    else:
+        ht_ascii_flags(alphabet, p, &f)
     b.flag1 = f.flag1 & b.live
     b.flag2 = f.flag2 & b.live
     b.flag4 = f.flag4 & b.live

@@ -67,8 +67,10 @@ cdef int64_t scan_deepseek_v3(const uint8_t *text, int64_t size, uint32_t base, 
     cdef uint64_t after_word = 0, after_visible = 0, after_head = 0, after_tail = 0, after_cjk_word = 0, after_cjk_visible = 0
     cdef uint64_t after_space = 0, after_blank = 0
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&splits, text + i, size - i)
+        b = load_block(&splits, text + i, size - i, &known)
         white = b.flag4
         number = b.flag2
         cjk = b.flag64 & ~number
@@ -155,8 +157,10 @@ cdef int64_t scan_deepseek_coder(const uint8_t *text, int64_t size, uint32_t bas
     # The character before the block; `fresh`: the block begins a chunk.
     cdef uint64_t after_letter = 0, after_punctuation = 0, after_east = 0, after_alone = 0, after_white = 0, fresh = 1
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&lists, text + i, size - i)
+        b = load_block(&lists, text + i, size - i, &known)
         letter = b.flag1
         punctuation = b.flag2
         white = b.flag4

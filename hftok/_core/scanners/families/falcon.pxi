@@ -49,8 +49,10 @@ cdef int64_t scan_falcon(const uint8_t *text, int64_t size, uint32_t base, uint3
     cdef uint64_t after_letter = 0, after_number = 0, after_other = 0, after_punctuation = 0, after_numeric = 0
     cdef uint64_t after_space = 0, fresh = 1
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&splits, text + i, size - i)
+        b = load_block(&splits, text + i, size - i, &known)
         punctuation = b.flag32
         white = b.flag4
         letter = b.flag1 & ~punctuation

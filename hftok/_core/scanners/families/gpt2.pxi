@@ -48,8 +48,10 @@ cdef inline int64_t scan_gpt2_rules(const uint8_t *text, int64_t size, uint32_t 
     # The class of the character before the block; all 0 where a chunk is known to begin.
     cdef uint64_t after_letter = 0, after_number = 0, after_other = 0, after_space = 0, keep
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&splits if digits else &words, text + i, size - i)
+        b = load_block(&splits if digits else &words, text + i, size - i, &known)
         white = b.flag4
         numeric = b.flag16 if digits else 0
         letter = b.flag1

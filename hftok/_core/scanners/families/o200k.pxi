@@ -98,8 +98,10 @@ cdef inline int64_t scan_o200k_rules(const uint8_t *text, int64_t size, uint32_t
     cdef uint64_t after_word = 0, after_lower = 0, after_closed = 0, after_open = 0
     cdef uint64_t after_han = 0, after_other = 0, after_single = 0, after_space = 0, after_blank = 0, keep
     cdef Block b
+    cdef ht_stretches known
+    known.known = 0
     while i < size:
-        b = load_block(&words, text + i, size - i)
+        b = load_block(&words, text + i, size - i, &known)
         white = b.flag4
         number = b.flag2
         mark = b.flag8
