@@ -34,8 +34,8 @@ typedef struct {
 #define HT_STRETCHES 4
 typedef struct {
     int known, next;
-    uint8_t first_mask[HT_STRETCHES], first[HT_STRETCHES], second_mask[HT_STRETCHES], second[HT_STRETCHES];
     const uint8_t *leaf[HT_STRETCHES][4];
+    struct { uint8_t first_mask[64], first[64], second_mask[64], second[64]; } of[HT_STRETCHES];    /* 64 times each */
 } ht_stretches;
 
 /* Masks of the eight flags; written out, not an array, so that those not used cost nothing. */
@@ -114,10 +114,10 @@ HT_INLINE void ht_stretch(ht_stretches *s, int k, const ht_alphabet *a, uint8_t 
     const int two = first < 0xE0;
     const uint16_t *page = a->page + (two ? (uint32_t)(first & 0x1C) : (uint32_t)(first & 15) << 6 | (uint32_t)(second & 0x3C));
     int i;
-    s->first_mask[k] = two ? 0xFC : 0xFF;
-    s->first[k] = first & s->first_mask[k];
-    s->second_mask[k] = two ? 0 : 0xFC;
-    s->second[k] = second & s->second_mask[k];
+    memset(s->of[k].first_mask, two ? 0xFC : 0xFF, 64);
+    memset(s->of[k].first, two ? first & 0xFC : first, 64);
+    memset(s->of[k].second_mask, two ? 0 : 0xFC, 64);
+    memset(s->of[k].second, two ? 0 : second & 0xFC, 64);
     for (i = 0; i < 4; i++) s->leaf[k][i] = a->leaf + page[i] * 64;
 }
 
@@ -140,17 +140,18 @@ HT_NOINLINE __m512i ht_high_classes(const ht_alphabet *a, const uint8_t *p, uint
     __m512i c = _mm512_setzero_si512();
     uint64_t rest = leads;
     int k;
-#define HT_TRY(k)                                                                                                                   \
-    {                                                                                                                               \
-        const __mmask64 like = _mm512_mask_cmpeq_epi8_mask(rest, _mm512_and_si512(v, _mm512_set1_epi8((char)s->first_mask[k])),     \
-                                                           _mm512_set1_epi8((char)s->first[k]));                                    \
-        const __mmask64 at = _mm512_mask_cmpeq_epi8_mask(like, _mm512_and_si512(second, _mm512_set1_epi8((char)s->second_mask[k])), \
-                                                         _mm512_set1_epi8((char)s->second[k]));                                     \
-        c = _mm512_mask_mov_epi8(c, at & ~upper, _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)s->leaf[k][0]), index,   \
-                                                                          _mm512_loadu_si512((const void *)s->leaf[k][1])));        \
-        c = _mm512_mask_mov_epi8(c, at & upper, _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)s->leaf[k][2]), index,    \
-                                                                         _mm512_loadu_si512((const void *)s->leaf[k][3])));         \
-        rest &= ~at;                                                                                                                \
+#define HT_AT(bytes) _mm512_loadu_si512((const void *)(bytes))
+#define HT_TRY(k)                                                                                                             \
+    {                                                                                                                         \
+        const __mmask64 like = _mm512_mask_cmpeq_epi8_mask(rest, _mm512_and_si512(v, HT_AT(s->of[k].first_mask)),             \
+                                                           HT_AT(s->of[k].first));                                            \
+        const __mmask64 at = _mm512_mask_cmpeq_epi8_mask(like, _mm512_and_si512(second, HT_AT(s->of[k].second_mask)),         \
+                                                         HT_AT(s->of[k].second));                                             \
+        c = _mm512_mask_mov_epi8(c, at & ~upper,                                                                              \
+                                 _mm512_permutex2var_epi8(HT_AT(s->leaf[k][0]), index, HT_AT(s->leaf[k][1])));                \
+        c = _mm512_mask_mov_epi8(c, at & upper,                                                                               \
+                                 _mm512_permutex2var_epi8(HT_AT(s->leaf[k][2]), index, HT_AT(s->leaf[k][3])));                \
+        rest &= ~at;                                                                                                          \
     }
     if (HT_UNLIKELY(!s->known)) {
         ht_stretch(s, 0, a, 0xC0, 0);            /* U+00C0: letters with accents */
@@ -191,6 +192,7 @@ HT_NOINLINE __m512i ht_high_classes(const ht_alphabet *a, const uint8_t *p, uint
         }
     }
 #undef HT_TRY
+#undef HT_AT
     c = _mm512_mask_permutexvar_epi8(c, continuation, before, c);
     c = _mm512_mask_permutexvar_epi8(c, continuation, before, c);
     return _mm512_mask_permutexvar_epi8(c, continuation, before, c);
