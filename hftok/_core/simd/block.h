@@ -330,7 +330,7 @@ HT_INLINE void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48) {
 /* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
  * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
  * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
- * no UTF-8 text has. Arrays have room for n rounded up to 4. */
+ * no UTF-8 text has. n is at most 128; arrays have room for n rounded up to 4. */
 HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                        const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
     int i = 0;
@@ -345,27 +345,30 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
     const __m512i c2 = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)HT_K2, (long long)HT_K1));
     const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
     const __m128i buckets = _mm_set1_epi32((int)bucket_mask);
+    uint32_t wait[128 + 4];
+    int n_wait = 0, j;
     for (; i + 4 <= n; i += 4) {
         const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
         const __m128i e = _mm_loadu_si128((const __m128i *)(ends + i));
         const __m128i len = _mm_sub_epi32(e, s);
-        /* length - 1 >= 16 (unsigned): empty, long or known */
-        const __mmask8 odd = _mm_cmpge_epu32_mask(_mm_sub_epi32(len, _mm_set1_epi32(1)), _mm_set1_epi32(16));
+        /* length - 1 >= 16 (unsigned): empty, long or known. Which chunks are long is not foreseen: they are noted, and wait. */
+        const __m128i less = _mm_sub_epi32(len, _mm_set1_epi32(1));
+        const __mmask8 odd = _mm_cmpge_epu32_mask(less, _mm_set1_epi32(16));
+        const __mmask8 far = _mm_mask_cmple_epu32_mask(odd, less, _mm_set1_epi32(47));
         __m512i k, h;
         if (HT_UNLIKELY(odd == 15) && _mm_movemask_ps(_mm_castsi128_ps(e)) == 15) {
             _mm512_storeu_si512((void *)(keys + i), _mm512_set1_epi64(-1));
             _mm_storeu_si128((__m128i *)(places + i), _mm_setzero_si128());
             continue;
         }
+        _mm_storeu_si128((__m128i *)(wait + n_wait), _mm_maskz_compress_epi32(far, _mm_add_epi32(_mm_set1_epi32(i), _mm_setr_epi32(0, 1, 2, 3))));
+        n_wait += ht_popcount64(far);
         k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
         k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
         k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
         k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 3])), 3);
         k = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(lane, _mm512_permutexvar_epi8(spread, _mm512_castsi128_si512(len))), k);
-        if (HT_UNLIKELY(odd)) {
-            __mmask8 wide = (__mmask8)(((odd & 1) ? 3 : 0) | ((odd & 2) ? 12 : 0) | ((odd & 4) ? 48 : 0) | ((odd & 8) ? 192 : 0));
-            k = _mm512_mask_set1_epi64(k, wide, -1);
-        }
+        k = _mm512_mask_set1_epi64(k, (__mmask8)(_pdep_u32(odd, 0x55) * 3), -1);
         _mm512_storeu_si512((void *)(keys + i), k);
         h = _mm512_aesenc_epi128(_mm512_aesenc_epi128(_mm512_xor_si512(k, c1), c2), c1);
         _mm_storeu_si128((__m128i *)(places + i),
@@ -374,18 +377,13 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
         HT_PREFETCH(table + places[i + 1]);
         HT_PREFETCH(table + places[i + 2]);
         HT_PREFETCH(table + places[i + 3]);
-        if (HT_UNLIKELY(odd)) {
-            int j;
-            for (j = i; j < i + 4; j++) {
-                const uint32_t m = ends[j] - starts[j];
-                if (m - 17 <= 31) {
-                    uint8_t key48[48];
-                    ht_long_key(text + starts[j], m, key48);
-                    keys[j].hi = ht_hash_long(key48);
-                    HT_PREFETCH(long_table + ((size_t)(keys[j].hi & long_mask) << 6));
-                }
-            }
-        }
+    }
+    for (j = 0; j < n_wait; j++) {
+        const uint32_t w = wait[j];
+        uint8_t key48[48];
+        ht_long_key(text + starts[w], ends[w] - starts[w], key48);
+        keys[w].hi = ht_hash_long(key48);
+        HT_PREFETCH(long_table + ((size_t)(keys[w].hi & long_mask) << 6));
     }
 #endif
     for (; i < n; i++) {
