@@ -203,6 +203,8 @@ cdef class WorkerBox:
                 or (model.ignore_merges and not e.seeded)):
             self.w.merges = NULL
             return
+        self.merges.lacking = e.raw.lacking
+        self.merges.lacks_none = e.raw.lacks_none
         self.merges.seeds = self.context.seeds
         self.merges.early = &e.early.table if e.early is not None else NULL
         self.merges.whole = &model.map.table if model.ignore_merges else NULL

@@ -1,5 +1,5 @@
 # What the scanner of raw text needs to know about one tokenizer; see raw_rules.pyx.
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from hftok._core.added_tokens cimport AddedMatcher
 from hftok._core.models.bpe cimport BPEModel
@@ -15,6 +15,8 @@ cdef class RawScanner:
     cdef BPEModel model
     cdef uint32_t char_ids[256]      # unsplit text: ids of the ASCII characters, a space being a mark; or NO_SYMBOL
     cdef uint32_t *char_pairs        # ... character << 8 | character -> rank of the merge of the two, or NO_RANK
+    cdef uint8_t lacking[256]        # 1: the byte is no symbol by itself
+    cdef bint lacks_none             # ... which no byte of UTF-8 is
     cdef CutTable word_cuts          # allow_cuts: the model's, with words that are not to be cut
     cdef object keep
 

@@ -209,6 +209,11 @@ cdef class RawScanner:
             self.watch(&self.rules.inner, normalized if normalized is not None and normalized.size else raw)
         self.rules.unchecked = self.check is None
         self.cuts_units = self.check is None and not self.all_stable and not (raw.meets_cut or pipeline.normalized.meets_cut)
+        self.lacks_none = True
+        for i in range(256):
+            self.lacking[i] = (self.char_ids[i] if self.rules.marks else self.model.byte_ids[i]) == NO_SYMBOL
+            if self.lacking[i] and i not in (0xC0, 0xC1) and i < 0xF5:
+                self.lacks_none = False
         self.keep = pipeline
 
     cdef int watch(self, Finder *f, AddedMatcher matcher) except -1:

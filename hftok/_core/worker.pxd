@@ -203,6 +203,8 @@ cdef struct WordMerges:
     const VocabTable *whole  # where a longer word is looked up before it is merged, or NULL
     uint32_t longest         # bytes of the longest word
     const EarlyTable *early  # characters that are symbols from the start, or NULL
+    const uint8_t *lacking   # 1 for bytes that are no symbols, of 256
+    bint lacks_none          # no byte of UTF-8 is one of them
 
 cdef struct Kernels:
     valid_fn utf8_valid      # NULL: no better than byte by byte

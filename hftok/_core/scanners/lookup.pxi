@@ -35,6 +35,7 @@ cdef extern from "block.h" nogil:
     uint32_t ht_hash_key(ht_key key)
     uint32_t ht_hash_long(const uint8_t *key48)
     void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48)
+    bint ht_none_of(const uint8_t *p, int n, const uint8_t *which)
     void ht_iota(uint32_t base, int n, uint32_t *out)
     int ht_ctz64(uint64_t x)
     uint64_t ht_low_bits(int n)
@@ -46,8 +47,11 @@ include "../emit.pxi"
 
 
 cdef inline bint has_symbols(const WordMerges *m, const uint8_t *text, uint32_t size) noexcept nogil:
+    """Whether a word of at most LONG_KEY bytes, with as many to read, is made of symbols."""
     cdef uint32_t i = 0
     cdef int length = 1
+    if m.lacks_none or ht_none_of(text, <int>size, m.lacking):
+        return True
     while i < size:
         if m.byte_ids[text[i]] != NO_SYMBOL:
             i += 1

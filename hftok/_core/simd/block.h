@@ -327,6 +327,20 @@ HT_INLINE void ht_long_key(const uint8_t *p, uint32_t n, uint8_t *key48) {
 #endif
 }
 
+/* Whether p[0:n], n at most 64, is ASCII and none of its bytes is one of `which` (256, each 0 or 1). */
+HT_INLINE int ht_none_of(const uint8_t *p, int n, const uint8_t *which) {
+#if defined(HT_AVX512)
+    const __m512i v = _mm512_maskz_loadu_epi8(ht_low_bits(n), (const void *)p);
+    const __m512i hit = _mm512_permutex2var_epi8(_mm512_loadu_si512((const void *)which), v, _mm512_loadu_si512((const void *)(which + 64)));
+    return !(ht_low_bits(n) & (_mm512_test_epi8_mask(hit, hit) | _mm512_movepi8_mask(v)));
+#else
+    uint8_t hit = 0;
+    int i;
+    for (i = 0; i < n; i++) hit |= (uint8_t)(which[p[i]] | p[i] >> 7);
+    return !hit;
+#endif
+}
+
 /* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
  * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
  * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
