@@ -121,6 +121,11 @@ def test_characters_of_unsplit_text_are_symbols():
     for seed in (11, 12):
         texts = texts_of(seed)
         texts += [text.upper().replace("Ti", "\u2581Ж語") for text in texts[:60]]
+        rng = random.Random(seed)
+        # Words that are ASCII for more than 16 bytes, and end in other characters.
+        texts += [
+            " ".join("".join(rng.choices(SYLLABLES[:9], k=11)) + rng.choice(["漢字", "да", "한ti"]) for _ in range(40))
+        ]
         ids, offsets = exactly(tokenizer, texts, True)
         rows = tokenizer.encode_batch_ids(texts)
         assert np.array_equal(rows.ids, ids)

@@ -3,8 +3,9 @@
 # On text that is new every fiftieth word must be merged, and merging one word is a chain of look-ups in a table that is larger
 # than the near caches: each waits for the one before, some 100 ns at a time. A flush (scanners/lookup.pxi) therefore passes
 # such words over, remembers where their tokens belong (a hole in the ids), and comes here at its end. The words are looked up
-# where else they may be (the neighbour bucket, the tokens known beforehand), and what is left is merged in lanes: one step of
-# each lane in turn, which asks for the memory that its next step will read. Then the ids are moved apart and the holes filled.
+# where else they may be (the neighbour bucket, the tokens known beforehand), and what is left is merged in lanes: each lane
+# chooses its next merge, then each makes it and asks for the memory that the next choice will read. Then the ids are moved apart
+# and the holes filled.
 #
 # The merges are those of merges.pyx `merge_small`: lowest rank first, then leftmost; see there for why that is the reference's
 # answer. Words here have at most LONG_KEY bytes. Models that look for whole words first (ignore_merges) come here only if every
@@ -22,7 +23,7 @@ from hftok._core.models.merges cimport (
     ID_BITS, NO_KEY, NO_SYMBOL, RANK_BITS, PairTable, highest_bit, lowest_bit, may_merge, pair_hash, place_key, prefetch, slot_rank,
 )
 from hftok._core.seeds cimport NO_SEED, may_be_long, seeds_find
-from hftok._core.worker cimport BATCH, HOLE_IDS, HOLES, SCAN_OK, Hole, WordMerges, Worker, worker_id_room
+from hftok._core.worker cimport BATCH, HOLES, SCAN_OK, Hole, WordMerges, Worker, worker_id_room
 
 cdef extern from "word_rows.h" nogil:
     enum:
@@ -39,7 +40,7 @@ cdef enum:
 
 
 cdef struct Lane:
-    uint32_t ids[HT_ROW]
+    uint32_t ids[HT_ROW]     # of a word of at most LONG_KEY bytes
     int32_t key[HT_ROW]      # rank << 6 | place, or NO_KEY
     uint64_t alive           # a bit for each symbol that still begins something
     uint64_t right_pair      # two pairs whose slots are asked for, ...
@@ -48,7 +49,7 @@ cdef struct Lane:
     const uint64_t *left_slot
     int right                # ... and the places of their left parts
     int left
-    int32_t chosen           # key of the merge that is next; NO_KEY: the row has just begun
+    int32_t chosen           # key of the merge that is next; NO_KEY while `pending` is waited for
     int size                 # bytes of the word
     uint64_t pending         # places of pairs whose slots are asked for at the beginning
     const uint64_t *slots[HT_ROW]

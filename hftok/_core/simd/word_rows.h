@@ -4,8 +4,8 @@
 #define HFTOK_WORD_ROWS_H
 #include "block.h"
 
-#define HT_ROW 48                /* places of a row */
-#define HT_ROW_END 0x7FFFFFFF    /* key of a place that merges with nothing */
+#define HT_ROW 48                /* places of a row: as many as the longest word here has bytes (LONG_KEY) */
+#define HT_ROW_END 0x7FFFFFFF    /* key of a place that merges with nothing (NO_KEY of models/merges) */
 
 /* The row of the bytes of text[0:n], 0 < n <= 48, with 48 bytes to read: each byte's id, and the key (rank << 6 | place) of the pair that
  * begins there, if it has a rank. All 48 keys are written, and ids up to n rounded up to 16. */
