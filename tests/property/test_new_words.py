@@ -104,7 +104,7 @@ def test_words_of_unsplit_text():
     engine, _ = tokenizer._ready()
     assert engine.why_exact is None
     texts = texts_of(5)
-    texts += [text.upper() + " z_z\ttab" for text in texts[:50]]  # characters that fall back to bytes
+    texts += [text.upper() + " z_z\ttab ba!ne ti\u1b6dne" for text in texts[:50]]  # characters that fall back to bytes
     ids, offsets = exactly(tokenizer, texts, True)
     for _ in range(2):
         rows = tokenizer.encode_batch_ids(texts)
