@@ -1048,7 +1048,8 @@ cdef int _miss(Worker *w, int64_t chunk, const ht_key *key) noexcept nogil:
         v = cache_find_long(&w.cache, long_key, long_hash)
     elif n <= LONGEST_TEXT:
         cache_text_key(text, n, long_key)
-        long_hash = w.cache.hash_long(long_key)
+        if not key.hi + 1:                       # not asked for ahead
+            long_hash = w.cache.hash_long(long_key)
         v = cache_find_long(&w.cache, long_key, long_hash)
         if v != NULL and memcmp(w.cache.arena + v.block + 2 * v.count, text, n) != 0:
             v = NULL             # the hash lies: it will be put in the other's place, or beside it

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from hftok._core.chunk_cache cimport MAX_SPILLED, META_COUNT, Value, cut_of, ht_key
+from hftok._core.chunk_cache cimport LONG_KEY, LONGEST_TEXT, MAX_SPILLED, META_COUNT, Value, cache_text_key, cut_of, ht_key
 from hftok._core.early_chars cimport early_id
 from hftok._core.models.merges cimport NO_SYMBOL
 from hftok._core.worker cimport (
@@ -20,8 +20,8 @@ cdef extern from "block.h" nogil:
         uint64_t high
     void ht_classify(const ht_ascii *t, const uint8_t *p, int n, uint8_t *out, ht_masks *m)
     int ht_positions(uint64_t mask, uint32_t base, uint32_t *dst)
-    void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
-                 const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
+    int ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+                const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask)
     ctypedef struct ht_tables:
         const uint8_t *table
         const uint8_t *long_table
@@ -81,6 +81,30 @@ cdef inline void leave_hole(Worker *w, const uint8_t *text, const ht_key *key, u
         HT_PREFETCH(w.merges.seeds.table + (<size_t>(hole.hash & w.merges.seeds.mask) << 6))
 
 
+cdef void ask_texts(Worker *w, int64_t first, int n) noexcept nogil:
+    """Ask for the lines of those of n chunks that are too long for a key of their own, and for what these lines name in the arena. The
+    hashes are kept in the upper halves of their keys."""
+    cdef uint8_t key[LONG_KEY]
+    cdef uint32_t size
+    cdef const Value *v
+    cdef uint64_t at
+    cdef int i
+    for i in range(n):
+        size = w.ends[first + i] - w.starts[first + i]
+        if LONG_KEY < size <= LONGEST_TEXT and w.ends[first + i] < KNOWN:
+            cache_text_key(w.text + w.starts[first + i], size, key)
+            w.keys[i].hi = ht_hash_long(key)
+            HT_PREFETCH(w.cache.long_table + (<size_t>(w.keys[i].hi & w.cache.long_mask) << 6))
+    for i in range(n):
+        size = w.ends[first + i] - w.starts[first + i]
+        if LONG_KEY < size <= LONGEST_TEXT and w.ends[first + i] < KNOWN:
+            v = <const Value *>(w.cache.long_table + (<size_t>(w.keys[i].hi & w.cache.long_mask) << 6) + LONG_KEY)
+            if v.meta & META_COUNT == 0 and v.block:
+                at = <uint64_t>v.block
+                HT_PREFETCH(w.cache.arena + at)
+                HT_PREFETCH(w.cache.arena + at + 2 * <uint64_t>v.count)
+
+
 cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     """Look up every chunk, in order, and write the tokens; no chunk may be open. `full`: spans or words are wanted."""
     cdef int64_t n = w.n_ends
@@ -108,8 +132,9 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 error = id_room(w, (MAX_SPILLED + 4) * BATCH)
                 if error:
                     return error
-                ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
-                        w.cache.long_table, w.cache.long_mask)
+                if ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
+                           w.cache.long_table, w.cache.long_mask):
+                    ask_texts(w, filled, <int>j)
                 base = filled
                 filled += j
             stop = <int>((end if end < filled else filled) - base)
@@ -205,8 +230,9 @@ cdef inline int flush_bare(Worker *w) noexcept nogil:
         error = id_room(w, (MAX_SPILLED + 4) * BATCH)
         if error:
             return error
-        ht_fill(w.text, w.starts + base, w.ends + base, <int>count, w.keys, w.places, w.cache.table, w.cache.mask,
-                w.cache.long_table, w.cache.long_mask)
+        if ht_fill(w.text, w.starts + base, w.ends + base, <int>count, w.keys, w.places, w.cache.table, w.cache.mask,
+                   w.cache.long_table, w.cache.long_mask):
+            ask_texts(w, base, <int>count)
         j = 0
         while j < count:
             while document_end == base + j:

@@ -344,11 +344,14 @@ HT_INLINE int ht_none_of(const uint8_t *p, int n, const uint8_t *which) {
 /* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
  * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
  * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
- * no UTF-8 text has. n is at most 128; arrays have room for n rounded up to 4. */
-HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
+ * no UTF-8 text has. n is at most 128; arrays have room for n rounded up to 4. Returns how many chunks are longer than that (some of which
+ * may be known ones). */
+HT_APART int ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                        const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
     int i = 0;
-#if defined(HT_AVX512)
+#if !defined(HT_AVX512)
+    int longer = 0;
+#else
     const __m512i lane = _mm512_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,
                                          5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12,
                                          11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -360,7 +363,7 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
     const __m512i pick = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
     const __m128i buckets = _mm_set1_epi32((int)bucket_mask);
     uint32_t wait[128 + 4];
-    int n_wait = 0, j;
+    int n_wait = 0, longer = 0, j;
     for (; i + 4 <= n; i += 4) {
         const __m128i s = _mm_loadu_si128((const __m128i *)(starts + i));
         const __m128i e = _mm_loadu_si128((const __m128i *)(ends + i));
@@ -377,6 +380,7 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
         }
         _mm_storeu_si128((__m128i *)(wait + n_wait), _mm_maskz_compress_epi32(far, _mm_add_epi32(_mm_set1_epi32(i), _mm_setr_epi32(0, 1, 2, 3))));
         n_wait += ht_popcount64(far);
+        longer += ht_popcount64((uint64_t)(odd & ~far));
         k = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(text + starts[i])));
         k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 1])), 1);
         k = _mm512_inserti32x4(k, _mm_loadu_si128((const __m128i *)(text + starts[i + 2])), 2);
@@ -409,9 +413,11 @@ HT_APART void ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_
             keys[i].hi = ht_hash_long(key48);
             HT_PREFETCH(long_table + ((size_t)(keys[i].hi & long_mask) << 6));
         }
+        longer += m > 48;
         places[i] = (ht_hash_key(keys[i]) & bucket_mask) << 6;
         HT_PREFETCH(table + places[i]);
     }
+    return longer;
 }
 
 /* What ht_emit looks in: a bucket is two keys, then their two values, in one cache line; a line of the long table a key of 48
