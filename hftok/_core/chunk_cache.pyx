@@ -136,12 +136,6 @@ cdef inline bint _empty(const uint8_t *key) noexcept nogil:
     return (<const uint64_t *>key)[0] == 0      # a chunk's first byte is never NUL
 
 
-cdef inline uint64_t _empty_bit(const uint8_t *key) noexcept nogil:
-    # The same without a branch, which could not be foreseen.
-    cdef uint64_t word = (<const uint64_t *>key)[0]
-    return ((word | (0 - word)) >> 63) ^ 1
-
-
 cdef Value *cache_find_overflow(ChunkCache *c, const ht_key *key, uint32_t hash) noexcept nogil:
     """The value of a key that is not in its home bucket: in the one beside it, or NULL. A key that is found comes first in its home
     bucket, whose first one comes second, whose second one goes where the key was: of keys that are asked for often two stay at
@@ -186,7 +180,7 @@ cdef Value *cache_find_aside(ChunkCache *c, const ht_key *key, uint32_t hash) no
     cdef uint8_t long_key[LONG_KEY]
     cdef Value *found
     cdef int placed
-    if _empty_bit(pair) | _empty_bit(pair + 16) | _empty_bit(pair + 64) | _empty_bit(pair + 80):
+    if _empty(pair) or _empty(pair + 16) or _empty(pair + 64) or _empty(pair + 80):
         return NULL
     _aside(key, long_key)
     found = cache_find_long(c, long_key, c.hash_long(long_key))

@@ -344,8 +344,8 @@ HT_INLINE int ht_none_of(const uint8_t *p, int n, const uint8_t *which) {
 /* Keys of n chunks of text (readable for 48 bytes past every start) and the places of their home buckets (64 bytes each, as
  * byte offsets into the table), which are fetched ahead; so are the home lines of longer chunks, whose hash is in the key's
  * upper half. Every chunk gets a place inside the table, and one that has no key of its own the lower half of all ones, which
- * no UTF-8 text has. n is at most 128; arrays have room for n rounded up to 4. Returns how many chunks are longer than that (some of which
- * may be known ones). */
+ * no UTF-8 text has. n is at most 128; arrays have room for n rounded up to 4. Returns 0 if no chunk is
+ * longer than 48 bytes; empty and known ones may count, too. */
 HT_APART int ht_fill(const uint8_t *text, const uint32_t *starts, const uint32_t *ends, int n, ht_key *keys, uint32_t *places,
                        const uint8_t *table, uint32_t bucket_mask, const uint8_t *long_table, uint32_t long_mask) {
     int i = 0;

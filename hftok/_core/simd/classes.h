@@ -104,11 +104,13 @@ HT_INLINE void ht_flag_masks(__m512i c, ht_flags *f) {
     HT_EACH_FLAG(HT_X)
 #undef HT_X
 }
-HT_INLINE void ht_ascii_flags(const ht_alphabet *a, const uint8_t *p, ht_flags *f) {
+/* The flags of the ASCII bytes; 0 at all others. */
+HT_INLINE __m512i ht_ascii_classes(const ht_alphabet *a, const uint8_t *p) {
     const __m512i v = _mm512_loadu_si512((const void *)p);
-    ht_flag_masks(_mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(v), _mm512_loadu_si512((const void *)a->leaf), v,
-                                                 _mm512_loadu_si512((const void *)(a->leaf + 64))), f);
+    return _mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(v), _mm512_loadu_si512((const void *)a->leaf), v,
+                                          _mm512_loadu_si512((const void *)(a->leaf + 64)));
 }
+HT_INLINE void ht_ascii_flags(const ht_alphabet *a, const uint8_t *p, ht_flags *f) { ht_flag_masks(ht_ascii_classes(a, p), f); }
 
 HT_INLINE void ht_stretch(ht_stretches *s, int k, const ht_alphabet *a, uint8_t first, uint8_t second) {
     const int two = first < 0xE0;
@@ -199,10 +201,7 @@ HT_NOINLINE __m512i ht_high_classes(const ht_alphabet *a, const uint8_t *p, uint
 }
 HT_INLINE void ht_all_flags(const ht_alphabet *a, const uint8_t *p, uint64_t wanted, ht_stretches *s, ht_flags *f) {
     const __m512i high = ht_high_classes(a, p, wanted, s);
-    const __m512i v = _mm512_loadu_si512((const void *)p);
-    const __m512i low = _mm512_maskz_permutex2var_epi8(~_mm512_movepi8_mask(v), _mm512_loadu_si512((const void *)a->leaf), v,
-                                                       _mm512_loadu_si512((const void *)(a->leaf + 64)));
-    ht_flag_masks(_mm512_or_si512(low, high), f);
+    ht_flag_masks(_mm512_or_si512(ht_ascii_classes(a, p), high), f);
 }
 #else
 
