@@ -25,11 +25,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
 from hftok import serialization
+from hftok._core import parallel
 from hftok._core.added_tokens import AddedMatcher
 from hftok._core.stored import ALIGNMENT, Block, ContentHash, StoredError
 from hftok.added_vocabulary import AddedVocabulary
@@ -132,12 +133,19 @@ def load_file(path: str) -> TokenizerParts:
     """`serialization.load_file`, by way of the cache where there is one."""
     try:
         size, folder, key = _place(path)
-        digest = _digest_of_file(path, key) if _has_entries(folder, size) else None
+        candidates = _entries(folder, size)
+        digest: bytes | None = None
+        content: tuple[Block, dict[str, Any]] | None = None
+        if len(candidates) == 1 and _readers() > 1:
+            digest, content = _digest_and_content(path, candidates[0], key)
+        elif candidates:
+            digest = _digest_of_file(path, key)
     except (_NoCache, OSError, ValueError, MemoryError):
         return serialization.load_file(path)
     if digest is not None:
+        entry = _entry(folder, size, digest)
         with contextlib.suppress(Exception):  # what is wrong with an entry is of no interest: the file is there
-            return _read(_entry(folder, size, digest), key, digest)
+            return _parts(entry, content if entry in candidates and content else _content(entry, key), digest)
     data = serialization.read_text(path)
     parts = serialization.load(data)
     with contextlib.suppress(Exception):
@@ -168,9 +176,35 @@ def _entry(folder: str, size: int, digest: bytes) -> str:
     return os.path.join(folder, f"{digest.hex()[:40]}-{size}{SUFFIX}")
 
 
-def _has_entries(folder: str, size: int) -> bool:
-    """Whether there is an entry of a content of that size: if not, none needs to be looked for."""
-    return any(name.endswith(f"-{size}{SUFFIX}") for name in os.listdir(folder))
+def _entries(folder: str, size: int) -> list[str]:
+    """The paths of the entries of contents of that size: if there is none, no content needs to be hashed."""
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(f"-{size}{SUFFIX}")]
+
+
+def _readers() -> int:
+    """Threads that may read a file and its entry."""
+    return parallel.threads_for(2)
+
+
+def _digest_and_content(path: str, entry: str, key: bytes) -> tuple[bytes, tuple[Block, dict[str, Any]] | None]:
+    """The digest of a file and, read meanwhile, the only entry that can be its own (None: there is nothing of use in
+    it). Errors are those of the file."""
+    content: list[tuple[Block, dict[str, Any]]] = []
+
+    def read() -> None:
+        with contextlib.suppress(Exception):
+            content.append(_content(entry, key))
+
+    thread = threading.Thread(target=read, name="hftok load cache entry", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # there are no threads, or no longer
+        return _digest_of_file(path, key), None
+    try:
+        digest = _digest_of_file(path, key)
+    finally:
+        thread.join()
+    return digest, content[0] if content else None
 
 
 def _digest_of_file(path: str, key: bytes) -> bytes:
@@ -273,8 +307,8 @@ def _write(path: str, parts: Iterable[Buffer]) -> None:
 # ---- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _read(path: str, key: bytes, digest: bytes) -> TokenizerParts:
-    """The parts that an entry holds; an exception of any kind where it is missing or wrong."""
+def _content(path: str, key: bytes) -> tuple[Block, dict[str, Any]]:
+    """An entry as it was written, and its header; an exception of any kind where it is missing or damaged."""
     with _open_ours(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size < PREFIX + DIGEST:
@@ -292,11 +326,16 @@ def _read(path: str, key: bytes, digest: bytes) -> TokenizerParts:
         header_size = int.from_bytes(memory[16:24], "little")
         if memory[:16] != MAGIC or int.from_bytes(memory[24:32], "little") != size or header_size > size - PREFIX:
             raise StoredError("damaged")
-        header = orjson.loads(memory[PREFIX : PREFIX + header_size])
-        if {name: header[name] for name in _identity(digest)} != _identity(digest):
-            raise StoredError("of another kind")
-        block.set_sections(header["sections"])
-        parts = parts_of_block(block)
+        return block, orjson.loads(memory[PREFIX : PREFIX + header_size])
+
+
+def _parts(path: str, content: tuple[Block, dict[str, Any]], digest: bytes) -> TokenizerParts:
+    """The parts that an entry holds; an exception of any kind where it is of another kind or wrong."""
+    block, header = content
+    if {name: header[name] for name in _identity(digest)} != _identity(digest):
+        raise StoredError("of another kind")
+    block.set_sections(header["sections"])
+    parts = parts_of_block(block)
     with contextlib.suppress(OSError):
         os.utime(path)  # used just now
     return parts

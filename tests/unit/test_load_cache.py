@@ -151,6 +151,12 @@ def load_and_keep(path: str) -> Tokenizer:
     return tok
 
 
+@pytest.fixture(params=[1, 2], ids=["in turn", "side by side"])
+def readers(request, monkeypatch):
+    """Threads that read the file and its entry."""
+    monkeypatch.setattr(load_cache, "_readers", lambda: request.param)
+
+
 def both(path: str) -> tuple[Tokenizer, Tokenizer]:
     """The tokenizer as it is loaded, and as it is read back."""
     direct = load_and_keep(path)
@@ -199,7 +205,7 @@ def assert_same(one: Tokenizer, other: Tokenizer) -> None:
     assert encoded(one) == encoded(other)
 
 
-def test_read_back_is_what_was_loaded(folder, path):
+def test_read_back_is_what_was_loaded(folder, path, readers):
     direct, cached = both(path)
     assert encoded(direct) == encoded(cached)
     assert_same(direct, cached)
@@ -385,7 +391,7 @@ def test_small_files_are_not_kept(folder, path, monkeypatch):
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 
-def test_same_size_and_times_but_another_content(folder, path):
+def test_same_size_and_times_but_another_content(folder, path, readers):
     text = pathlib.Path(path).read_bytes()
     both(path)
     status = os.stat(path)
@@ -407,7 +413,7 @@ def test_same_size_and_times_but_another_content(folder, path):
     assert_same(expected, changed)
 
 
-def test_a_file_that_changes_while_it_is_read(folder, path, monkeypatch):
+def test_a_file_that_changes_while_it_is_read(folder, path, readers, monkeypatch):
     read = load_cache.serialization.read_text
 
     def changing(name):
@@ -416,7 +422,7 @@ def test_a_file_that_changes_while_it_is_read(folder, path, monkeypatch):
         return text.replace(b'"<one>"', b'"<two>"')
 
     load_and_keep(path)
-    monkeypatch.setattr(load_cache, "_read", None)  # as if the entry were damaged
+    monkeypatch.setattr(load_cache, "_parts", None)  # as if the entry were damaged
     monkeypatch.setattr(load_cache.serialization, "read_text", changing)
     assert load_and_keep(path).token_to_id("<two>") is not None
     monkeypatch.undo()
@@ -428,8 +434,33 @@ def test_a_file_that_changes_while_it_is_read(folder, path, monkeypatch):
     assert tok.token_to_id("<two>") is None
 
 
+def test_several_contents_of_one_size(folder, tmp_path, readers):
+    """Which entry is the file's is known only when the file has been hashed."""
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    KINDS["byte_level"]().save(str(one))
+    other.write_bytes(one.read_bytes().replace(b'"<one>"', b'"<two>"'))
+    assert one.read_bytes() != other.read_bytes()
+    kept = [load_and_keep(str(path)) for path in (one, other)]
+    assert not any(map(is_stored, kept))
+    assert len({entry.name.split("-")[1] for entry in entries(folder)}) == 1
+    for path, expected in zip((one, other), kept, strict=True):
+        found = Tokenizer.from_file(str(path))
+        assert is_stored(found)
+        assert_same(expected, found)
+
+
+def test_no_second_thread_to_read_with(folder, path, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    load_and_keep(path)
+    monkeypatch.setattr(load_cache, "_readers", lambda: 2)
+    monkeypatch.setattr(load_cache.threading.Thread, "start", refuse)
+    assert is_stored(Tokenizer.from_file(path))
+
+
 @pytest.mark.parametrize("text", [b"{", b"\xff" * 5000, b'{"model": 1}'])
-def test_errors_are_those_without_a_cache(folder, tmp_path, text):
+def test_errors_are_those_without_a_cache(folder, readers, tmp_path, text):
     file = tmp_path / "tokenizer.json"
     file.write_bytes(text)
     messages = []
@@ -451,7 +482,7 @@ def read_entry(path: str) -> Tokenizer | None:
     return tok if is_stored(tok) else None
 
 
-def test_damaged_entries_are_refused(folder, path, rng):
+def test_damaged_entries_are_refused(folder, path, readers, rng):
     direct, _ = both(path)
     (entry,) = entries(folder)
     whole = entry.read_bytes()
@@ -473,7 +504,7 @@ def test_damaged_entries_are_refused(folder, path, rng):
     assert entry.read_bytes()[:16] == load_cache.MAGIC
 
 
-def test_an_entry_under_another_name_or_key(folder, tmp_path):
+def test_an_entry_under_another_name_or_key(folder, readers, tmp_path):
     names = []
     for kind in ("byte_level", "unigram"):
         names.append(str(tmp_path / f"{kind}.json"))
@@ -493,7 +524,7 @@ def test_an_entry_under_another_name_or_key(folder, tmp_path):
 
 
 @pytest.mark.parametrize("key", [b"", b"short", b"x" * 33])
-def test_a_bad_key_is_drawn_anew(folder, path, key):
+def test_a_bad_key_is_drawn_anew(folder, readers, path, key):
     direct, _ = both(path)
     (folder / "key").write_bytes(key)
     assert_same(direct, load_and_keep(path))
@@ -817,7 +848,7 @@ def test_a_folder_that_others_can_write_to(folder, path, mode):
 
 @posix
 @pytest.mark.parametrize("name", ["key", "*" + load_cache.SUFFIX])
-def test_files_that_others_can_write_to_and_links(folder, path, name, tmp_path):
+def test_files_that_others_can_write_to_and_links(folder, readers, path, name, tmp_path):
     direct, _ = both(path)
     (file,) = folder.glob(name)
     os.chmod(file, 0o666)
