@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["load_cache_folder", "load_file", "set_load_cache"]
 
 # To be raised with every change of what is in a section, of a hash whose tables are stored, or of what is read of them.
-FORMAT = 4
+FORMAT = 5
 MAGIC = b"hftok tokenizer\n"
 SUFFIX = ".hftok"
 LEAST_BYTES = 1 << 20  # of a tokenizer.json that is kept: below, reading it takes some milliseconds anyhow

@@ -13,8 +13,10 @@ in older blocks is given up.
 It leaves to others: what an id or a score means; deletion and change.
 """
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
+
+from hftok._core.text cimport utf8_encode
 
 cdef enum:
     TRIALS = 32              # free units tried for a node with several children
@@ -34,7 +36,6 @@ cdef struct Builder:
     uint32_t head
     int64_t free_units
     uint8_t *taken           # per unit number: it is the base of a node
-    const double *scores
 
 
 cdef inline int byte_at(const Key *k, int64_t depth) noexcept nogil:
@@ -140,10 +141,6 @@ cdef int add_block(Builder *b) noexcept nogil:
         if p == NULL:
             return -1
         t.units = <Unit *>p
-        p = realloc(t.scores, <size_t>capacity * sizeof(double))
-        if p == NULL:
-            return -1
-        t.scores = <double *>p
         p = realloc(b.taken, <size_t>capacity)
         if p == NULL:
             return -1
@@ -163,7 +160,6 @@ cdef int add_block(Builder *b) noexcept nogil:
         t.capacity = capacity
     memset(t.units + first, 0, 256 * sizeof(Unit))
     memset(t.ids + first, 0, 256 * sizeof(uint32_t))
-    memset(t.scores + first, 0, 256 * sizeof(double))
     memset(b.taken + first, 0, 256)
     for i in range(first, first + 256):
         t.units[i].check = TRIE_FREE
@@ -236,7 +232,6 @@ cdef int place(Builder *b, Key *keys, int64_t n, int64_t depth, uint32_t node) n
             i += 1
         if i > 0 and depth > 0:
             b.trie.units[node].base |= <uint32_t>TRIE_END
-            b.trie.scores[node] = b.scores[keys[i - 1].index]
             b.trie.ids[node] = <uint32_t>keys[i - 1].index
         keys += i
         n -= i
@@ -301,11 +296,11 @@ cdef int make_steps(Builder *b) noexcept nogil:
     cdef const Unit *u
     cdef int64_t i
     cdef uint32_t label
-    cdef bint short = True
     if t.size > <int64_t>1 << (32 - STEP_BASE):
         return 0
     t.steps = <uint32_t *>malloc(<size_t>t.size * sizeof(uint32_t))
-    if t.steps == NULL:
+    t.codes = <uint32_t *>calloc(<size_t>t.size, sizeof(uint32_t))
+    if t.steps == NULL or t.codes == NULL:
         return -1
     for i in range(t.size):
         u = &t.units[i]
@@ -320,13 +315,7 @@ cdef int make_steps(Builder *b) noexcept nogil:
         t.steps[i] = label | (u.base & ~<uint32_t>TRIE_END) << STEP_BASE
         if u.base & <uint32_t>TRIE_END:
             t.steps[i] |= STEP_END
-            short = short and -1e38 < t.scores[i] < 1e38 and <double><float>t.scores[i] == t.scores[i]
-    if short:
-        t.short_scores = <float *>malloc(<size_t>t.size * sizeof(float))
-        if t.short_scores == NULL:
-            return -1
-        for i in range(t.size):
-            t.short_scores[i] = <float>t.scores[i]
+            t.codes[i] = code_of(t.scores[t.ids[i]])
     return 0
 
 
@@ -341,7 +330,7 @@ cdef int trie_build(
     if keys == NULL:
         return -1
     b.trie = t
-    b.scores = scores
+    t.scores = scores
     for i in range(n):
         keys[i].p = text + offsets[i]
         keys[i].n = offsets[i + 1] - offsets[i]
@@ -353,6 +342,8 @@ cdef int trie_build(
         error = place(&b, keys, n, 0, 0)
     if error == 0:
         error = make_steps(&b)
+    if error == 0 and t.steps != NULL:
+        error = trie_starts(t)
     free(b.taken)
     free(keys)
     free(b.next)
@@ -362,10 +353,33 @@ cdef int trie_build(
     return error
 
 
+cdef int trie_starts(Trie *t) noexcept nogil:
+    cdef uint8_t text[4]
+    cdef uint32_t cp, base, unit, step
+    cdef int i, n
+    t.starts = <TrieStart *>calloc(TRIE_STARTS, sizeof(TrieStart))
+    if t.starts == NULL:
+        return -1
+    for cp in range(1, TRIE_STARTS):
+        n = utf8_encode(cp, text)
+        base = t.steps[0] >> STEP_BASE
+        unit = step = 0
+        for i in range(n):
+            unit = base ^ text[i]
+            step = t.steps[unit]
+            if step & 0xFF != text[i]:
+                break
+            base = step >> STEP_BASE
+        else:
+            t.starts[cp].unit = unit
+            t.starts[cp].step = step
+    return 0
+
+
 cdef void trie_free(Trie *t) noexcept nogil:
     free(t.units)
     free(t.ids)
-    free(t.scores)
     free(t.steps)
-    free(t.short_scores)
+    free(t.starts)
+    free(t.codes)
     memset(t, 0, sizeof(Trie))

@@ -3,6 +3,7 @@
 import doctest
 import math
 import random
+import struct
 from collections import Counter
 
 import pytest
@@ -61,6 +62,41 @@ def test_every_word_where_all_scores_are_equal(seed):
         for bits in range(1 << n):
             word = "".join("ab"[bits >> i & 1] for i in range(n))
             assert answer_of_kernel(ours, word) == answer_of_reference(theirs, word)
+
+
+def test_scores_are_exact_to_the_last_bit():
+    """Scores near numbers of 32 bits are held in half the bytes: a bit more or less must decide as it does in full."""
+    rng = random.Random(7)
+    signs = [-1.0] * 6 + [1.0]
+    kinds = Counter()
+    for _ in range(4000):
+        exponent = rng.choice([rng.randint(-3, 5), rng.randint(-70, 70), rng.choice([-65, -64, -63, 62, 63, 64, 65])])
+        one = struct.unpack("f", struct.pack("f", math.ldexp(rng.uniform(1, 2), exponent)))[0]
+        one = rng.choice([one, math.ldexp(1.0, exponent)]) * rng.choice(signs)
+        for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
+            one = math.nextafter(one, rng.choice([-math.inf, math.inf]))
+        other = rng.choice([0.0, -0.0, one, -1.5, one / 3])
+        both = rng.choice([one + other, math.nextafter(one + other, 0.0), math.nextafter(one + other, -math.inf)])
+        pieces = [("<unk>", -100.0), ("é", one), ("漢", other), ("é漢", both)]
+        taken = [1, 2] if one + other > both else [3]
+        kinds[taken[0]] += 1
+        ours = UnigramModel(pieces, 0)
+        assert [i for i, _, _ in ours.tokenize_str("é漢")] == taken, (one, other, both)
+        assert answer_of_kernel(ours, "é漢") == answer_of_reference(reference.Unigram(pieces, 0), "é漢")
+    assert min(kinds.values()) > 500
+
+
+def test_a_long_word_of_unknown_characters():
+    """Beyond the length up to which there is room for a token for each byte."""
+    byte_pieces = [(f"<0x{b:02X}>", -3.0) for b in range(256)]
+    for pieces, fallback in [
+        ([("<unk>", 0.0), ("a", -1.0), ("zz", -1.0)], False),
+        ([("<unk>", 0.0), ("a", -1.0), *byte_pieces], True),
+        ([("<unk>", 0.0), ("a", -1.0), *byte_pieces[:-100]], True),
+    ]:
+        ours, theirs = UnigramModel(pieces, 0, fallback), reference.Unigram(pieces, 0, fallback)
+        for word in ["漢" * 2000, "a漢" * 1500, "z" * 5000 + "a", "a" * 5000, "zé" * 2048, "a" * 4095 + "漢"]:
+            assert answer_of_kernel(ours, word) == answer_of_reference(theirs, word), word[:5]
 
 
 def test_unknown_pieces_are_fused_and_looked_up():

@@ -112,7 +112,7 @@ cdef int lattice_fill(
             if node == 0:
                 break
             if trie.units[node].base & <uint32_t>TRIE_END:
-                if insert(l, trie.ids[node], begin, i + 1 - begin, trie.scores[node]) != LATTICE_OK:
+                if insert(l, trie.ids[node], begin, i + 1 - begin, trie.scores[trie.ids[node]]) != LATTICE_OK:
                     return LATTICE_NO_MEMORY
                 single |= i + 1 - begin == length
         if not single and unk_id >= 0:

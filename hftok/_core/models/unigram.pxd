@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from hftok._core.double_array cimport Trie
 from hftok._core.models.lattice cimport Lattice
-from hftok._core.models.model cimport Model, TokenVec
+from hftok._core.models.model cimport Model, ModelToken, TokenVec
 from hftok._core.models.piece_list cimport PieceList
 from hftok._core.random cimport Random
 from hftok._core.stored cimport Block
@@ -47,6 +47,6 @@ cdef class UnigramModel(Model):
 
     cdef int set_options(self, object unk_id, bint byte_fallback, object alpha, object nbest_size) except -1
     cdef int best_path(self, const uint8_t *text, int64_t size, UnigramScratch *s) noexcept nogil
-    cdef int emit_unknown(self, const uint8_t *text, int64_t start, int64_t end, TokenVec *out) noexcept nogil
+    cdef ModelToken *put_unknown(self, const uint8_t *text, int64_t start, int64_t end, ModelToken *last) noexcept nogil
     cdef int emit_best(self, const uint8_t *text, int64_t size, UnigramScratch *s, TokenVec *out) noexcept nogil
     cdef int emit_path(self, const uint8_t *text, UnigramScratch *s, TokenVec *out) noexcept nogil

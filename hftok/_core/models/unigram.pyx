@@ -18,9 +18,9 @@ from array import array
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
-from hftok._core.double_array cimport STEP_BASE, STEP_END, TRIE_END, Trie, Unit, trie_build, trie_find, trie_free
+from hftok._core.double_array cimport STEP_BASE, STEP_END, TRIE_END, Trie, TrieStart, Unit, trie_build, trie_find, trie_free, trie_starts, unit_score
 from hftok._core.models.lattice cimport (
     LATTICE_BAD_SCORES, LATTICE_NO_MEMORY, LATTICE_OK, lattice_fill, lattice_free, lattice_sample, lattice_sample_nbest,
 )
@@ -34,6 +34,7 @@ from hftok._core.stored cimport Block, demand, view
 from hftok._core.text cimport utf8_len
 
 cdef enum:
+    SURELY_ROOM = 1 << 12        # bytes of a word for whose tokens there is room without counting them
     KEPT_POSITIONS = 1 << 20     # a scratch that grew beyond this gives its memory back after the word
 
 
@@ -43,7 +44,9 @@ cdef class Pieces:
         self.min_score = INFINITY
 
     def __dealloc__(self):
-        if not self.borrowed:
+        if self.borrowed:
+            free(self.trie.starts)
+        else:
             trie_free(&self.trie)
 
     def __init__(self, PieceList pieces not None):
@@ -74,16 +77,14 @@ cdef class Pieces:
         """The arrays by name (see stored)."""
         cdef const Trie *t = &self.trie
         sections = {
-            "unigram.numbers": array("Q", [self.size, t.size, t.steps != NULL, t.short_scores != NULL]).tobytes(),
+            "unigram.numbers": array("Q", [self.size, t.size, t.steps != NULL]).tobytes(),
             "unigram.units": view(t.units, t.size * sizeof(Unit)),
             "unigram.ids": view(t.ids, t.size * sizeof(uint32_t)),
-            "unigram.scores": view(t.scores, t.size * sizeof(double)),
         }
         sections.update(self.pieces.sections())
         if t.steps != NULL:
             sections["unigram.steps"] = view(t.steps, t.size * sizeof(uint32_t))
-        if t.short_scores != NULL:
-            sections["unigram.short_scores"] = view(t.short_scores, t.size * sizeof(float))
+            sections["unigram.codes"] = view(t.codes, t.size * sizeof(uint32_t))
         return sections
 
     @staticmethod
@@ -91,7 +92,7 @@ cdef class Pieces:
         """The pieces over the arrays of a block. StoredError where they are damaged."""
         cdef Pieces self = Pieces.__new__(Pieces)
         cdef Trie *t = &self.trie
-        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("unigram.numbers", 8, 4)
+        cdef const uint64_t *numbers = <const uint64_t *>block.exactly("unigram.numbers", 8, 3)
         cdef int64_t n, i, pieces
         cdef bint good = True
         self.block = block
@@ -101,13 +102,11 @@ cdef class Pieces:
         t.size = t.capacity = n = <int64_t>numbers[1]
         t.units = <Unit *>block.exactly("unigram.units", sizeof(Unit), n)
         t.ids = <uint32_t *>block.exactly("unigram.ids", sizeof(uint32_t), n)
-        t.scores = <double *>block.exactly("unigram.scores", sizeof(double), n)
         if numbers[2] == 1:
             t.steps = <uint32_t *>block.exactly("unigram.steps", sizeof(uint32_t), n)
-        if numbers[3] == 1:
-            demand(t.steps != NULL)
-            t.short_scores = <float *>block.exactly("unigram.short_scores", sizeof(float), n)
+            t.codes = <uint32_t *>block.exactly("unigram.codes", sizeof(uint32_t), n)
         self.pieces = PieceList.of_block(block, pieces)
+        t.scores = self.pieces.scores
         with nogil:
             # A child lies in the block of 256 units that its parent's base is in.
             for i in range(n):
@@ -122,19 +121,10 @@ cdef class Pieces:
                 if self.pieces.scores[i] < self.min_score:
                     self.min_score = self.pieces.scores[i]
         demand(good)
+        if t.steps != NULL and trie_starts(t) != 0:
+            raise MemoryError("out of memory while reading the vocabulary")
         self.find_byte_ids()
         return self
-
-
-cdef inline void reverse_tokens(ModelToken *t, int64_t n) noexcept nogil:
-    cdef int64_t i = 0, j = n - 1
-    cdef ModelToken k
-    while i < j:
-        k = t[i]
-        t[i] = t[j]
-        t[j] = k
-        i += 1
-        j -= 1
 
 
 cdef inline bint reserve(TokenVec *v, int64_t n) noexcept nogil:
@@ -151,6 +141,24 @@ cdef inline bint reserve(TokenVec *v, int64_t n) noexcept nogil:
     v.data = p
     v.capacity = capacity
     return True
+
+
+cdef inline void put_token(ModelToken *t, uint32_t id, uint32_t value, int64_t start, int64_t end) noexcept nogil:
+    t.id = id
+    t.value = value
+    t.start = start
+    t.end = end
+
+
+cdef inline uint32_t first_character(const uint8_t *p, int64_t length) noexcept nogil:
+    """The code point of a character of so many bytes if it is below U+10000, or 0."""
+    if length == 1:
+        return p[0]
+    if length == 2:
+        return (<uint32_t>p[0] & 0x1F) << 6 | (p[1] & 0x3F)
+    if length == 3:
+        return (<uint32_t>p[0] & 0x0F) << 12 | (<uint32_t>p[1] & 0x3F) << 6 | (p[2] & 0x3F)
+    return 0
 
 
 cdef inline void offer(Best *best, double score, uint32_t unit, int64_t length) noexcept nogil:
@@ -312,12 +320,12 @@ cdef class UnigramModel(Model):
 
     cdef int best_path(self, const uint8_t *text, int64_t size, UnigramScratch *s) noexcept nogil:
         cdef const Unit *units = self.pieces.trie.units
-        cdef const double *scores = self.pieces.trie.scores
+        cdef const Trie *trie = &self.pieces.trie
         cdef const uint32_t *steps = self.pieces.trie.steps
-        cdef const float *floats = self.pieces.trie.short_scores
+        cdef const TrieStart *starts = self.pieces.trie.starts
         cdef Best *best
         cdef int64_t start = 0, next, i
-        cdef uint32_t node, child, base, step, b
+        cdef uint32_t node, child, base, step, b, cp
         cdef double here, score
         cdef bint single
         if s.capacity < size + 1:
@@ -333,9 +341,20 @@ cdef class UnigramModel(Model):
             here = best[start].score
             next = start + utf8_len(text[start])
             single = False
+            i = start
             if steps != NULL:
-                base = steps[0] >> STEP_BASE
-                for i in range(start, size):
+                cp = first_character(text + start, next - start)
+                if cp:
+                    if starts[cp].step & STEP_END:
+                        child = starts[cp].unit
+                        score = here + unit_score(trie, child)
+                        offer(&best[next], score, child, next - start)
+                        single = True
+                    base = starts[cp].step >> STEP_BASE
+                    i = next
+                else:
+                    base = steps[0] >> STEP_BASE
+                for i in range(i, size):
                     b = text[i]
                     child = base ^ b
                     step = steps[child]
@@ -343,7 +362,7 @@ cdef class UnigramModel(Model):
                         break
                     base = step >> STEP_BASE
                     if step & STEP_END:
-                        score = here + (<double>floats[child] if floats != NULL else scores[child])
+                        score = here + unit_score(trie, child)
                         offer(&best[i + 1], score, child, i + 1 - start)
                         if i + 1 == next:
                             single = True
@@ -356,7 +375,7 @@ cdef class UnigramModel(Model):
                 node = child
                 base = units[node].base
                 if base & <uint32_t>TRIE_END:
-                    offer(&best[i + 1], scores[node] + here, node, i + 1 - start)
+                    offer(&best[i + 1], trie.scores[trie.ids[node]] + here, node, i + 1 - start)
                     if i + 1 == next:
                         single = True
             if not single:
@@ -370,95 +389,85 @@ cdef class UnigramModel(Model):
             start = next
         return MODEL_OK
 
-    cdef int emit_unknown(self, const uint8_t *text, int64_t start, int64_t end, TokenVec *out) noexcept nogil:
-        """The tokens of a run of pieces with the unk id, last one first."""
+    cdef ModelToken *put_unknown(self, const uint8_t *text, int64_t start, int64_t end, ModelToken *last) noexcept nogil:
+        """Write the tokens of a run of pieces with the unk id before `last`, one for each byte at most; where they begin."""
         cdef int64_t id = trie_find(&self.pieces.trie, text + start, end - start), i
-        if id >= 0:
-            return tv_push(out, <uint32_t>id, VALUE_VOCAB, start, end)
-        if self.byte_fallback:
+        if id < 0 and self.byte_fallback:
             i = start
             while i < end and self.pieces.byte_ids[text[i]] >= 0:
                 i += 1
             if i == end:
                 while i > start:
                     i -= 1
-                    if tv_push(out, <uint32_t>self.pieces.byte_ids[text[i]], VALUE_VOCAB, start, end) != MODEL_OK:
-                        return MODEL_NO_MEMORY
-                return MODEL_OK
-        return tv_push(out, <uint32_t>self._unk_id, VALUE_TEXT, start, end)
+                    last -= 1
+                    put_token(last, <uint32_t>self.pieces.byte_ids[text[i]], VALUE_VOCAB, start, end)
+                return last
+        last -= 1
+        if id >= 0:
+            put_token(last, <uint32_t>id, VALUE_VOCAB, start, end)
+        else:
+            put_token(last, <uint32_t>self._unk_id, VALUE_TEXT, start, end)
+        return last
 
     cdef int emit_best(self, const uint8_t *text, int64_t size, UnigramScratch *s, TokenVec *out) noexcept nogil:
-        cdef int64_t end = size, start, run = -1, first = out.size, id, n = 0
-        cdef bint known = True
+        """Write the tokens of the path from the last one on, with room for one for each byte before them, and close the gap."""
+        cdef int64_t end = size, room = size, run = -1, id, n
         cdef const Best *b
         cdef ModelToken *t
-        cdef int error = MODEL_OK
-        while end > 0:
-            b = &s.best[end]
-            known = known and b.unit != 0 and <int64_t>self.pieces.trie.ids[b.unit] != self._unk_id
-            end -= b.length
-            n += 1
-        if known and reserve(out, n):
-            # Nothing to join: from the last one to the first, each to its place.
-            out.size += n
-            t = out.data + out.size
-            end = size
+        if size > SURELY_ROOM:
+            room = 0
             while end > 0:
                 b = &s.best[end]
-                t -= 1
-                t.id = self.pieces.trie.ids[b.unit]
-                t.value = VALUE_VOCAB
-                t.end = end
+                room += 1 if b.unit and <int64_t>self.pieces.trie.ids[b.unit] != self._unk_id else b.length
                 end -= b.length
-                t.start = end
-            return MODEL_OK
-        # Backwards along the path, then turned round.
-        end = size
+            end = size
+        if not reserve(out, room):
+            return MODEL_NO_MEMORY
+        t = out.data + out.size + room
         while end > 0:
             b = &s.best[end]
-            start = end - b.length
             id = <int64_t>self.pieces.trie.ids[b.unit] if b.unit else self._unk_id
-            if id == self._unk_id:
-                if run < 0:
-                    run = end
-            else:
+            if id != self._unk_id:
                 if run >= 0:
-                    error = self.emit_unknown(text, end, run, out)
+                    t = self.put_unknown(text, end, run, t)
                     run = -1
-                    if error != MODEL_OK:
-                        return error
-                error = tv_push(out, <uint32_t>id, VALUE_VOCAB, start, end)
-                if error != MODEL_OK:
-                    return error
-            end = start
+                t -= 1
+                put_token(t, <uint32_t>id, VALUE_VOCAB, end - b.length, end)
+            elif run < 0:
+                run = end
+            end -= b.length
         if run >= 0:
-            error = self.emit_unknown(text, 0, run, out)
-            if error != MODEL_OK:
-                return error
-        reverse_tokens(out.data + first, out.size - first)
+            t = self.put_unknown(text, 0, run, t)
+        n = out.data + out.size + room - t
+        memmove(out.data + out.size, t, <size_t>n * sizeof(ModelToken))
+        out.size += n
         return MODEL_OK
 
     cdef int emit_path(self, const uint8_t *text, UnigramScratch *s, TokenVec *out) noexcept nogil:
-        cdef int64_t i = 0, first, start, end
-        cdef int error
+        cdef int64_t i = 0, start, end, n
+        cdef ModelToken *last
+        cdef ModelToken *first
         while i < s.lattice.path_length:
             start = s.lattice.nodes[s.lattice.path[i]].begin
             end = start + s.lattice.nodes[s.lattice.path[i]].length
             if self._unk_id < 0:
                 return MODEL_MISSING_UNK  # model.rs encode_unoptimized asks for the unk id at every piece
             if s.lattice.nodes[s.lattice.path[i]].id != self._unk_id:
-                error = tv_push(out, <uint32_t>s.lattice.nodes[s.lattice.path[i]].id, VALUE_VOCAB, start, end)
+                if tv_push(out, <uint32_t>s.lattice.nodes[s.lattice.path[i]].id, VALUE_VOCAB, start, end) != MODEL_OK:
+                    return MODEL_NO_MEMORY
                 i += 1
             else:
                 i += 1
                 while i < s.lattice.path_length and s.lattice.nodes[s.lattice.path[i]].id == self._unk_id:
                     end += s.lattice.nodes[s.lattice.path[i]].length
                     i += 1
-                first = out.size
-                error = self.emit_unknown(text, start, end, out)
-                reverse_tokens(out.data + first, out.size - first)
-            if error != MODEL_OK:
-                return error
+                if not reserve(out, end - start):
+                    return MODEL_NO_MEMORY
+                last = out.data + out.size + (end - start)
+                first = self.put_unknown(text, start, end, last)
+                n = last - first
+                memmove(out.data + out.size, first, <size_t>n * sizeof(ModelToken))
+                out.size += n
         return MODEL_OK
 
     cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil:

@@ -42,8 +42,12 @@ cdef extern from "block.h" nogil:
     bint HT_LIKELY(bint x)
     bint HT_UNLIKELY(bint x)
     void HT_PREFETCH(const void *p)
+    void HT_PREFETCH_ONLY(const void *p)
 
 include "../emit.pxi"
+
+cdef enum:
+    CROWD = 8                # chunks of a batch that miss their home buckets, for it to pay to look for those of the next one at once
 
 
 cdef inline bint has_symbols(const WordMerges *m, const uint8_t *text, uint32_t size) noexcept nogil:
@@ -105,6 +109,14 @@ cdef void ask_texts(Worker *w, int64_t first, int n) noexcept nogil:
                 HT_PREFETCH(w.cache.arena + at + 2 * <uint64_t>v.count)
 
 
+cdef void ask_beside(Worker *w, int first, int n) noexcept nogil:
+    """Ask for the neighbour buckets of those chunks of a batch that are not in their home bucket."""
+    cdef int i
+    for i in range(first, n):
+        if ht_value(&w.keys[i], w.cache.table + w.places[i]) == NULL:
+            HT_PREFETCH_ONLY(w.cache.table + (w.places[i] ^ 64))
+
+
 cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     """Look up every chunk, in order, and write the tokens; no chunk may be open. `full`: spans or words are wanted."""
     cdef int64_t n = w.n_ends
@@ -113,7 +125,8 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
     cdef const uint8_t *word
     cdef uint32_t *out
     cdef uint32_t size
-    cdef int error, stop
+    cdef int error, stop, missed = 0
+    cdef bint asks = False
     cdef ht_tables tables
     tables.text = w.text
     for k in range(w.n_marks + 1):
@@ -135,6 +148,8 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 if ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
                            w.cache.long_table, w.cache.long_mask):
                     ask_texts(w, filled, <int>j)
+                asks = missed >= CROWD
+                missed = 0
                 base = filled
                 filled += j
             stop = <int>((end if end < filled else filled) - base)
@@ -183,6 +198,10 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 if v != NULL:
                     emit_value(w, base + j, <const Value *>v, full)
                 else:
+                    if asks:
+                        asks = False
+                        ask_beside(w, <int>j + 1, <int>(filled - base))
+                    missed += 1
                     error = w.miss(w, base + j, &w.keys[j])
                     if error:
                         return error
@@ -223,7 +242,8 @@ cdef inline int flush_bare(Worker *w) noexcept nogil:
     cdef int64_t document_end = w.marks[0].chunk if w.n_marks else -1
     cdef uint32_t *out
     cdef uint32_t *begins[BATCH]     # where each chunk's tokens are
-    cdef int error, stop
+    cdef int error, stop, missed = 0
+    cdef bint asks
     cdef ht_tables tables
     while base < n:
         count = n - base if n - base < BATCH else BATCH
@@ -233,6 +253,8 @@ cdef inline int flush_bare(Worker *w) noexcept nogil:
         if ht_fill(w.text, w.starts + base, w.ends + base, <int>count, w.keys, w.places, w.cache.table, w.cache.mask,
                    w.cache.long_table, w.cache.long_mask):
             ask_texts(w, base, <int>count)
+        asks = missed >= CROWD
+        missed = 0
         j = 0
         while j < count:
             while document_end == base + j:
@@ -259,9 +281,13 @@ cdef inline int flush_bare(Worker *w) noexcept nogil:
                 continue
             while document_end == base + j:
                 k = end_row(w, k, w.n_ids, &document_end)
+            if asks:
+                asks = False
+                ask_beside(w, <int>j + 1, <int>count)
             error = w.miss(w, base + j, &w.keys[j])
             if error:
                 return error
+            missed += 1
             j += 1
         base += count
     while k < w.n_marks:
