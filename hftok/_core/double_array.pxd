@@ -1,5 +1,6 @@
 # A set of byte strings as a double array: walks byte by byte, with a score and an id at the strings' ends.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 cdef enum:
     TRIE_END = 0x80000000    # of Unit.base: a string ends here
@@ -48,13 +49,17 @@ cdef enum:
 cdef inline double coded_score(uint32_t code) noexcept nogil:
     """The score of a code that is not CODE_NONE."""
     cdef uint64_t bits = (<uint64_t>(code & ~<uint32_t>3) << (CODE_SHIFT - 2)) + (code & 3) + CODE_FIRST
-    return (<double *>&bits)[0]
+    cdef double score
+    memcpy(&score, &bits, 8)
+    return score
 
 
 cdef inline uint32_t code_of(double score) noexcept nogil:
     """The code of a score, or CODE_NONE."""
-    cdef uint64_t bits = (<uint64_t *>&score)[0] - CODE_FIRST
-    cdef uint64_t low = bits & ((<uint64_t>1 << CODE_SHIFT) - 1)
+    cdef uint64_t bits, low
+    memcpy(&bits, &score, 8)
+    bits -= CODE_FIRST
+    low = bits & ((<uint64_t>1 << CODE_SHIFT) - 1)
     if low > 2 or bits >> (CODE_SHIFT + 30):
         return CODE_NONE
     return <uint32_t>(bits >> CODE_SHIFT) << 2 | <uint32_t>low
