@@ -90,7 +90,8 @@ cdef inline int64_t trie_find(const Trie *t, const uint8_t *p, int64_t n) noexce
     return <int64_t>t.ids[node]
 
 # Build from strings that lie one after the other in `text`, string i in [offsets[i], offsets[i + 1]); of equal strings the
-# last one's id and score hold; empty strings are passed over. `scores` stays with the trie, and must live as long. 0, or -1 when out of memory or beyond 2**31 units.
+# last one's id and score hold; empty strings are passed over. `scores` stays with the trie, and must live as long. 0, or -1 when
+# out of memory or beyond 2**31 units.
 cdef int trie_build(
     Trie *t, const uint8_t *text, const int64_t *offsets, const double *scores, int64_t n) noexcept nogil
 # Make `starts` of a trie that has steps. 0, or -1 when out of memory.

@@ -20,7 +20,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memmove, memset
 
-from hftok._core.double_array cimport STEP_BASE, STEP_END, TRIE_END, Trie, TrieStart, Unit, trie_build, trie_find, trie_free, trie_starts, unit_score
+from hftok._core.double_array cimport (
+    STEP_BASE, STEP_END, TRIE_END, Trie, TrieStart, Unit, trie_build, trie_find, trie_free, trie_starts, unit_score,
+)
 from hftok._core.models.lattice cimport (
     LATTICE_BAD_SCORES, LATTICE_NO_MEMORY, LATTICE_OK, lattice_fill, lattice_free, lattice_sample, lattice_sample_nbest,
 )
