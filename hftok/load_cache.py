@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
@@ -59,6 +59,8 @@ EXIT_SECONDS = 3.0  # that a process which ends waits for that at most
 PREFIX = 32  # magic, bytes of the header, bytes of the whole
 OFF = frozenset(("0", "off", "no", "false"))
 ON = frozenset(("", "1", "on", "yes", "true"))
+
+_Content: TypeAlias = tuple[Block, dict[str, Any]]  # an entry and its header
 
 _chosen: str | bool | None = None  # by set_load_cache; None: not yet
 _limit: int | None = None
@@ -133,19 +135,12 @@ def load_file(path: str) -> TokenizerParts:
     """`serialization.load_file`, by way of the cache where there is one."""
     try:
         size, folder, key = _place(path)
-        candidates = _entries(folder, size)
-        digest: bytes | None = None
-        content: tuple[Block, dict[str, Any]] | None = None
-        if len(candidates) == 1 and _readers() > 1:
-            digest, content = _digest_and_content(path, candidates[0], key)
-        elif candidates:
-            digest = _digest_of_file(path, key)
+        found = _find(path, folder, size, key)
     except (_NoCache, OSError, ValueError, MemoryError):
         return serialization.load_file(path)
-    if digest is not None:
-        entry = _entry(folder, size, digest)
+    if found is not None:
         with contextlib.suppress(Exception):  # what is wrong with an entry is of no interest: the file is there
-            return _parts(entry, content if entry in candidates and content else _content(entry, key), digest)
+            return _parts(*found)
     data = serialization.read_text(path)
     parts = serialization.load(data)
     with contextlib.suppress(Exception):
@@ -186,25 +181,34 @@ def _readers() -> int:
     return parallel.threads_for(2)
 
 
-def _digest_and_content(path: str, entry: str, key: bytes) -> tuple[bytes, tuple[Block, dict[str, Any]] | None]:
-    """The digest of a file and, read meanwhile, the only entry that can be its own (None: there is nothing of use in
-    it). Errors are those of the file."""
-    content: list[tuple[Block, dict[str, Any]]] = []
+def _find(path: str, folder: str, size: int, key: bytes) -> tuple[str, _Content, bytes] | None:
+    """The entry of a file, what it holds, and the digest of the file; None where there is none of use. Where one entry
+    only can be the file's, it is read while the file is hashed. Errors are those of the file."""
+    entries = _entries(folder, size)
+    if not entries:
+        return None
+    contents: dict[str, _Content] = {}
 
-    def read() -> None:
+    def read(entry: str) -> None:
         with contextlib.suppress(Exception):
-            content.append(_content(entry, key))
+            contents[entry] = _content(entry, key)
 
-    thread = threading.Thread(target=read, name="hftok load cache entry", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # there are no threads, or no longer
-        return _digest_of_file(path, key), None
+    thread = None
+    if len(entries) == 1 and _readers() > 1:
+        thread = threading.Thread(target=read, args=entries, name="hftok load cache entry", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # there are no threads, or no longer
+            thread = None
     try:
         digest = _digest_of_file(path, key)
     finally:
-        thread.join()
-    return digest, content[0] if content else None
+        if thread is not None:
+            thread.join()
+    entry = _entry(folder, size, digest)
+    if thread is None and entry in entries:
+        read(entry)
+    return (entry, contents[entry], digest) if entry in contents else None
 
 
 def _digest_of_file(path: str, key: bytes) -> bytes:
@@ -307,7 +311,7 @@ def _write(path: str, parts: Iterable[Buffer]) -> None:
 # ---- entries ---------------------------------------------------------------------------------------------------------
 
 
-def _content(path: str, key: bytes) -> tuple[Block, dict[str, Any]]:
+def _content(path: str, key: bytes) -> _Content:
     """An entry as it was written, and its header; an exception of any kind where it is missing or damaged."""
     with _open_ours(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -329,7 +333,7 @@ def _content(path: str, key: bytes) -> tuple[Block, dict[str, Any]]:
         return block, orjson.loads(memory[PREFIX : PREFIX + header_size])
 
 
-def _parts(path: str, content: tuple[Block, dict[str, Any]], digest: bytes) -> TokenizerParts:
+def _parts(path: str, content: _Content, digest: bytes) -> TokenizerParts:
     """The parts that an entry holds; an exception of any kind where it is of another kind or wrong."""
     block, header = content
     if {name: header[name] for name in _identity(digest)} != _identity(digest):

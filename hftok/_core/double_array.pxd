@@ -20,13 +20,6 @@ cdef struct TrieStart:
 cdef enum:
     TRIE_STARTS = 0x10000
 
-cdef extern from *:
-    """
-    /* -(2**-64) less one bit: its neighbour. */
-    #define HFTOK_CODE_FIRST ((uint64_t)0xBBF0000000000000ULL - 1)
-    """
-    uint64_t CODE_FIRST "HFTOK_CODE_FIRST"
-
 cdef struct Trie:
     Unit *units              # a multiple of 256; the root is unit 0
     uint32_t *ids            # of the string that ends at a unit
@@ -45,6 +38,13 @@ cdef struct Trie:
 cdef enum:
     CODE_NONE = 0            # another score: see `scores`
     CODE_SHIFT = 29          # bits that a number of 64 bits has more
+
+cdef extern from *:
+    """
+    /* -(2**-64) less one bit: its neighbour. */
+    #define HFTOK_CODE_FIRST ((uint64_t)0xBBF0000000000000ULL - 1)
+    """
+    uint64_t CODE_FIRST "HFTOK_CODE_FIRST"
 
 cdef inline double coded_score(uint32_t code) noexcept nogil:
     """The score of a code that is not CODE_NONE."""

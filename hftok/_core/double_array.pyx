@@ -355,24 +355,27 @@ cdef int trie_build(
 
 cdef int trie_starts(Trie *t) noexcept nogil:
     cdef uint8_t text[4]
-    cdef uint32_t cp, base, unit, step
-    cdef int i, n
+    cdef uint32_t cp = 0, base, unit, step
+    cdef int i, n, shift
     t.starts = <TrieStart *>calloc(TRIE_STARTS, sizeof(TrieStart))
     if t.starts == NULL:
         return -1
-    for cp in range(1, TRIE_STARTS):
+    while cp < TRIE_STARTS:
         n = utf8_encode(cp, text)
         base = t.steps[0] >> STEP_BASE
-        unit = step = 0
         for i in range(n):
             unit = base ^ text[i]
             step = t.steps[unit]
             if step & 0xFF != text[i]:
+                # Nor does anything begin with the other characters that have these first bytes.
+                shift = 6 * (n - 1 - i)
+                cp = ((cp >> shift) + 1) << shift
                 break
             base = step >> STEP_BASE
         else:
             t.starts[cp].unit = unit
             t.starts[cp].step = step
+            cp += 1
     return 0
 
 

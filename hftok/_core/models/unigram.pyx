@@ -21,7 +21,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memmove, memset
 
 from hftok._core.double_array cimport (
-    STEP_BASE, STEP_END, TRIE_END, Trie, TrieStart, Unit, trie_build, trie_find, trie_free, trie_starts, unit_score,
+    STEP_BASE, STEP_END, TRIE_END, TRIE_STARTS, Trie, TrieStart, Unit, trie_build, trie_find, trie_free, trie_starts, unit_score,
 )
 from hftok._core.models.lattice cimport (
     LATTICE_BAD_SCORES, LATTICE_NO_MEMORY, LATTICE_OK, lattice_fill, lattice_free, lattice_sample, lattice_sample_nbest,
@@ -33,7 +33,7 @@ from hftok._core.models.model cimport (
 from hftok._core.models.piece_list cimport PieceList
 from hftok._core.random cimport random_fix, random_ready
 from hftok._core.stored cimport Block, demand, view
-from hftok._core.text cimport utf8_len
+from hftok._core.text cimport utf8_decode
 
 cdef enum:
     SURELY_ROOM = 1 << 12        # bytes of a word for whose tokens there is room without counting them
@@ -145,22 +145,18 @@ cdef inline bint reserve(TokenVec *v, int64_t n) noexcept nogil:
     return True
 
 
+cdef inline void close_gap(TokenVec *v, int64_t room, ModelToken *first) noexcept nogil:
+    """Append the tokens that end where `room` more of them would end, from `first` on."""
+    cdef int64_t n = v.data + v.size + room - first
+    memmove(v.data + v.size, first, <size_t>n * sizeof(ModelToken))
+    v.size += n
+
+
 cdef inline void put_token(ModelToken *t, uint32_t id, uint32_t value, int64_t start, int64_t end) noexcept nogil:
     t.id = id
     t.value = value
     t.start = start
     t.end = end
-
-
-cdef inline uint32_t first_character(const uint8_t *p, int64_t length) noexcept nogil:
-    """The code point of a character of so many bytes if it is below U+10000, or 0."""
-    if length == 1:
-        return p[0]
-    if length == 2:
-        return (<uint32_t>p[0] & 0x1F) << 6 | (p[1] & 0x3F)
-    if length == 3:
-        return (<uint32_t>p[0] & 0x0F) << 12 | (<uint32_t>p[1] & 0x3F) << 6 | (p[2] & 0x3F)
-    return 0
 
 
 cdef inline void offer(Best *best, double score, uint32_t unit, int64_t length) noexcept nogil:
@@ -329,6 +325,7 @@ cdef class UnigramModel(Model):
         cdef int64_t start = 0, next, i
         cdef uint32_t node, child, base, step, b, cp
         cdef double here, score
+        cdef int length
         cdef bint single
         if s.capacity < size + 1:
             free(s.best)
@@ -341,16 +338,16 @@ cdef class UnigramModel(Model):
         memset(best, 0, <size_t>(size + 1) * sizeof(Best))
         while start < size:
             here = best[start].score
-            next = start + utf8_len(text[start])
+            cp = utf8_decode(text + start, &length)
+            next = start + length
             single = False
             i = start
             if steps != NULL:
-                cp = first_character(text + start, next - start)
-                if cp:
+                if cp < TRIE_STARTS:
                     if starts[cp].step & STEP_END:
                         child = starts[cp].unit
                         score = here + unit_score(trie, child)
-                        offer(&best[next], score, child, next - start)
+                        offer(&best[next], score, child, length)
                         single = True
                     base = starts[cp].step >> STEP_BASE
                     i = next
@@ -387,7 +384,7 @@ cdef class UnigramModel(Model):
                         return MODEL_MISSING_UNK
                     best[next].score = score
                     best[next].unit = 0
-                    best[next].length = <uint32_t>(next - start)
+                    best[next].length = <uint32_t>length
             start = next
         return MODEL_OK
 
@@ -413,7 +410,7 @@ cdef class UnigramModel(Model):
 
     cdef int emit_best(self, const uint8_t *text, int64_t size, UnigramScratch *s, TokenVec *out) noexcept nogil:
         """Write the tokens of the path from the last one on, with room for one for each byte before them, and close the gap."""
-        cdef int64_t end = size, room = size, run = -1, id, n
+        cdef int64_t end = size, room = size, run = -1, id
         cdef const Best *b
         cdef ModelToken *t
         if size > SURELY_ROOM:
@@ -440,15 +437,11 @@ cdef class UnigramModel(Model):
             end -= b.length
         if run >= 0:
             t = self.put_unknown(text, 0, run, t)
-        n = out.data + out.size + room - t
-        memmove(out.data + out.size, t, <size_t>n * sizeof(ModelToken))
-        out.size += n
+        close_gap(out, room, t)
         return MODEL_OK
 
     cdef int emit_path(self, const uint8_t *text, UnigramScratch *s, TokenVec *out) noexcept nogil:
-        cdef int64_t i = 0, start, end, n
-        cdef ModelToken *last
-        cdef ModelToken *first
+        cdef int64_t i = 0, start, end
         while i < s.lattice.path_length:
             start = s.lattice.nodes[s.lattice.path[i]].begin
             end = start + s.lattice.nodes[s.lattice.path[i]].length
@@ -465,11 +458,7 @@ cdef class UnigramModel(Model):
                     i += 1
                 if not reserve(out, end - start):
                     return MODEL_NO_MEMORY
-                last = out.data + out.size + (end - start)
-                first = self.put_unknown(text, start, end, last)
-                n = last - first
-                memmove(out.data + out.size, first, <size_t>n * sizeof(ModelToken))
-                out.size += n
+                close_gap(out, end - start, self.put_unknown(text, start, end, out.data + out.size + (end - start)))
         return MODEL_OK
 
     cdef int tokenize(self, const uint8_t *text, int64_t size, TokenVec *out, void *scratch) noexcept nogil:

@@ -92,21 +92,29 @@ cdef void ask_texts(Worker *w, int64_t first, int n) noexcept nogil:
     cdef uint32_t size
     cdef const Value *v
     cdef uint64_t at
-    cdef int i
+    cdef int which[BATCH]
+    cdef int i, k, count = 0
     for i in range(n):
         size = w.ends[first + i] - w.starts[first + i]
         if LONG_KEY < size <= LONGEST_TEXT and w.ends[first + i] < KNOWN:
             cache_text_key(w.text + w.starts[first + i], size, key)
             w.keys[i].hi = ht_hash_long(key)
             HT_PREFETCH(w.cache.long_table + (<size_t>(w.keys[i].hi & w.cache.long_mask) << 6))
-    for i in range(n):
-        size = w.ends[first + i] - w.starts[first + i]
-        if LONG_KEY < size <= LONGEST_TEXT and w.ends[first + i] < KNOWN:
-            v = <const Value *>(w.cache.long_table + (<size_t>(w.keys[i].hi & w.cache.long_mask) << 6) + LONG_KEY)
-            if v.meta & META_COUNT == 0 and v.block:
-                at = <uint64_t>v.block
-                HT_PREFETCH(w.cache.arena + at)
-                HT_PREFETCH(w.cache.arena + at + 2 * <uint64_t>v.count)
+            which[count] = i
+            count += 1
+    for k in range(count):
+        v = <const Value *>(w.cache.long_table + (<size_t>(w.keys[which[k]].hi & w.cache.long_mask) << 6) + LONG_KEY)
+        if v.meta & META_COUNT == 0 and v.block:
+            at = <uint64_t>v.block
+            HT_PREFETCH(w.cache.arena + at)
+            HT_PREFETCH(w.cache.arena + at + 2 * <uint64_t>v.count)
+
+
+cdef inline void make_keys(Worker *w, int64_t first, int n) noexcept nogil:
+    """The keys of n chunks, and their places; what these look-ups will read is asked for."""
+    if ht_fill(w.text, w.starts + first, w.ends + first, n, w.keys, w.places, w.cache.table, w.cache.mask, w.cache.long_table,
+               w.cache.long_mask):
+        ask_texts(w, first, n)
 
 
 cdef void ask_beside(Worker *w, int first, int n) noexcept nogil:
@@ -145,9 +153,7 @@ cdef inline int flush_chunks(Worker *w, bint full) noexcept nogil:
                 error = id_room(w, (MAX_SPILLED + 4) * BATCH)
                 if error:
                     return error
-                if ht_fill(w.text, w.starts + filled, w.ends + filled, <int>j, w.keys, w.places, w.cache.table, w.cache.mask,
-                           w.cache.long_table, w.cache.long_mask):
-                    ask_texts(w, filled, <int>j)
+                make_keys(w, filled, <int>j)
                 asks = missed >= CROWD
                 missed = 0
                 base = filled
@@ -250,9 +256,7 @@ cdef inline int flush_bare(Worker *w) noexcept nogil:
         error = id_room(w, (MAX_SPILLED + 4) * BATCH)
         if error:
             return error
-        if ht_fill(w.text, w.starts + base, w.ends + base, <int>count, w.keys, w.places, w.cache.table, w.cache.mask,
-                   w.cache.long_table, w.cache.long_mask):
-            ask_texts(w, base, <int>count)
+        make_keys(w, base, <int>count)
         asks = missed >= CROWD
         missed = 0
         j = 0
